@@ -1,0 +1,59 @@
+const NEWLINE = 0x0a;
+
+/** What a {@link LineSplitter} yields: a whole line without its newline, or word that one was too long. */
+export type SplitLine =
+  | { readonly kind: "line"; readonly bytes: Uint8Array }
+  | { readonly kind: "overflow"; readonly maxBytes: number };
+
+/**
+ * Splits a byte stream into lines, holding at most `maxBytes` of an unfinished one. A longer line yields one
+ * `overflow` and is dropped up to its newline, so that a hostile writer cannot make us allocate.
+ */
+export class LineSplitter {
+  readonly #maxBytes: number;
+  #parts: Uint8Array[] = [];
+  #held = 0;
+  #dropping = false;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  /** Yields the lines that `chunk` completes. The bytes may be views of `chunk`: use them before the next push. */
+  *push(chunk: Uint8Array): Generator<SplitLine> {
+    let start = 0;
+    while (start < chunk.length) {
+      const newline = chunk.indexOf(NEWLINE, start);
+      const piece = chunk.subarray(start, newline === -1 ? chunk.length : newline);
+      if (!this.#dropping && this.#held + piece.length > this.#maxBytes) {
+        this.#clear();
+        this.#dropping = true;
+        yield { kind: "overflow", maxBytes: this.#maxBytes };
+      }
+      if (newline === -1) {
+        if (!this.#dropping) this.#hold(piece);
+        return;
+      }
+      if (this.#dropping) this.#dropping = false;
+      else yield { kind: "line", bytes: this.#take(piece) };
+      start = newline + 1;
+    }
+  }
+
+  #hold(piece: Uint8Array): void {
+    this.#parts.push(piece.slice()); // the producer may reuse its buffer
+    this.#held += piece.length;
+  }
+
+  #take(last: Uint8Array): Uint8Array {
+    if (this.#held === 0) return last;
+    const whole = Buffer.concat([...this.#parts, last], this.#held + last.length);
+    this.#clear();
+    return whole;
+  }
+
+  #clear(): void {
+    this.#parts = [];
+    this.#held = 0;
+  }
+}
