@@ -1,0 +1,35 @@
+import type { LogLevel } from "../core/log.ts";
+
+/** The bridge's own settings, checked and in their units. */
+export interface Config {
+  /** `MCP_BRIDGE_RUNTIME` */
+  readonly engine: "auto" | "podman" | "docker";
+  /** `MCP_BRIDGE_OCI_RUNTIME`; `undefined` for the engine's own, or another that works. */
+  readonly ociRuntime: string | undefined;
+  /** `MCP_BRIDGE_IMAGE` */
+  readonly image: string;
+  /** `MCP_BRIDGE_TIMEOUT`, given in seconds. */
+  readonly timeoutMs: number;
+  /** `MCP_BRIDGE_MAX_TIMEOUT`, given in seconds. */
+  readonly maxTimeoutMs: number;
+  /** `MCP_BRIDGE_MEMORY`, such as `512m`. */
+  readonly memoryBytes: number;
+  /** `MCP_BRIDGE_PIDS` */
+  readonly pids: number;
+  /** `MCP_BRIDGE_CPUS` */
+  readonly cpus: number | undefined;
+  /** `MCP_BRIDGE_CONTAINER_USER`, `uid:gid`. */
+  readonly containerUser: string;
+  /** `MCP_BRIDGE_RUNTIME_IDLE_TIMEOUT`, given in seconds. */
+  readonly idleTimeoutMs: number;
+  /** `MCP_BRIDGE_STATE_DIR`, absolute. */
+  readonly stateDir: string;
+  /** `MCP_BRIDGE_MAX_OUTPUT`: characters kept of each stream. */
+  readonly maxOutputChars: number;
+  /** `MCP_BRIDGE_LOG_LEVEL` */
+  readonly logLevel: LogLevel;
+  /** `MCP_SERVERS_CONFIG`, absolute. */
+  readonly serversConfig: string | undefined;
+  /** The environment of the bridge, for children: engine clients get all of it, upstream servers a safe part. */
+  readonly env: Readonly<Record<string, string>>;
+}

@@ -1,0 +1,64 @@
+import type { Closable } from "../core/lifecycle.ts";
+
+/** What one sandbox may use. The isolation flags are not here: they are always on. */
+export interface SandboxLimits {
+  /** Bytes of memory, swap included. */
+  readonly memoryBytes: number;
+  /** Processes and threads. */
+  readonly pids: number;
+  /** CPU cores; `undefined` for no limit. */
+  readonly cpus: number | undefined;
+}
+
+/** What to start: a program of an image that speaks on its stdin and stdout. */
+export interface SandboxSpec {
+  readonly image: string;
+  /** `uid:gid`, numbers. */
+  readonly user: string;
+  readonly limits: SandboxLimits;
+  /** The program and its arguments; the image's entry point is not used. */
+  readonly command: readonly string[];
+}
+
+/** A container that runs. Shaped like a process; closing it kills it by name and checks that it is gone. */
+export interface Sandbox extends Closable {
+  readonly name: string;
+  readonly stdout: AsyncIterable<Uint8Array>;
+  /** Resolves when the pipe has taken the bytes; rejects when the container is gone. */
+  write(bytes: Uint8Array | string): Promise<void>;
+  /** Settles when the container has ended, for whatever reason; never rejects. */
+  readonly ended: Promise<SandboxExit>;
+}
+
+export interface SandboxExit {
+  /** The engine client's exit code: the program's own, or 125 to 127 when the engine could not start it. */
+  readonly code: number | null;
+  /** What the engine's client and the program wrote to stderr, at most 8 KiB. */
+  readonly stderr: string;
+}
+
+/** Facts about the engine in use, for messages and for `doctor`. */
+export interface EngineInfo {
+  readonly engine: "podman" | "docker";
+  readonly version: string;
+  readonly rootless: boolean;
+  readonly cgroupVersion: 1 | 2 | undefined;
+  /** The OCI runtime passed as `--runtime`; `undefined` for the engine's default. */
+  readonly ociRuntime: string | undefined;
+  /** Whether the engine enforces memory and process limits; where it does not, the supervisor sets rlimits. */
+  readonly enforcesLimits: boolean;
+}
+
+/** A container engine that was found and answers. */
+export interface ContainerEngine {
+  readonly info: EngineInfo;
+  /**
+   * Starts a container. Resolves when the engine's client runs; an engine that then fails shows in `ended`.
+   * The signal stops the start, not the container.
+   */
+  start(spec: SandboxSpec, signal: AbortSignal): Promise<Sandbox>;
+  /** Whether the image is there, without asking a registry. */
+  hasImage(image: string, signal: AbortSignal): Promise<boolean>;
+  /** Pulls the image; rejects with `IMAGE_MISSING` and the engine's words. `onProgress` gets its last line. */
+  pull(image: string, onProgress: (line: string) => void, signal: AbortSignal): Promise<void>;
+}

@@ -1,0 +1,165 @@
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { once } from "node:events";
+import { BoundedText } from "./bounded-text.ts";
+import { withDeadline } from "./lifecycle.ts";
+
+const STDERR_TAIL_CHARS = 8192;
+const TERM_GRACE_MS = 1000;
+const KILL_GRACE_MS = 2000;
+const DRAIN_MS = 1000;
+
+/** How to start a process. Nothing goes through a shell; the environment is exactly `env`. */
+export interface ChildOptions {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+}
+
+/** How a process ended: an exit code, or the signal that killed it. */
+export interface ChildExit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/** A running process with piped streams. Its stdout must be read, or it blocks: that is the back-pressure. */
+export interface Child {
+  readonly pid: number;
+  readonly stdout: AsyncIterable<Uint8Array>;
+  /** Settles when the process has ended and its stdout was given 1 s to drain. */
+  readonly exited: Promise<ChildExit>;
+  /** Resolves when the pipe has taken the bytes; rejects when the process is gone. */
+  write(bytes: Uint8Array | string): Promise<void>;
+  endInput(): void;
+  /** The head and the tail of what it wrote to stderr, at most 8 KiB. */
+  stderrText(): string;
+  kill(signal: NodeJS.Signals): void;
+  /** End of stdin, wait `graceMs`, SIGTERM, 1 s, SIGKILL. Resolves when it has ended; idempotent. */
+  stop(graceMs?: number): Promise<ChildExit>;
+}
+
+/**
+ * Starts a process; rejects with the system's error (`code` is `ENOENT`, `EACCES`, …) when it cannot be started.
+ *
+ * node:child_process rather than Bun.spawn: Bun's own stdout stream reads ahead without limit when nobody consumes it
+ * (400 MB in 2 s with Bun 1.4.5), the node stream stops reading and so blocks the writer.
+ */
+export async function startChild(options: ChildOptions): Promise<Child> {
+  const child = spawn(options.command, options.args, {
+    env: withoutBunVariables(options.env),
+    stdio: ["pipe", "pipe", "pipe"],
+    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+  });
+  await once(child, "spawn");
+  return new RunningChild(child);
+}
+
+/** What a finished process left behind. */
+export interface ChildResult extends ChildExit {
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/**
+ * Runs a process to its end and collects at most `maxChars` of its stdout (head and tail; 1 Mi by default). After
+ * `timeoutMs` it is killed and the promise rejects.
+ */
+export async function runChild(
+  options: ChildOptions & { readonly timeoutMs: number; readonly maxChars?: number },
+): Promise<ChildResult> {
+  const child = await startChild(options);
+  child.endInput();
+  const stdout = new BoundedText(options.maxChars ?? 1 << 20);
+  const collect = async () => {
+    const decoder = new TextDecoder();
+    for await (const chunk of child.stdout) stdout.append(decoder.decode(chunk, { stream: true }));
+    return child.exited;
+  };
+  try {
+    const exit = await withDeadline(
+      collect(),
+      options.timeoutMs,
+      `"${options.command} ${options.args[0] ?? ""}"`,
+    );
+    return { ...exit, stdout: stdout.toString(), stderr: child.stderrText() };
+  } finally {
+    child.kill("SIGKILL");
+  }
+}
+
+/**
+ * Bun reads `BUN_OPTIONS`, `BUN_BE_BUN` and others, which can run code in any Bun program that we start, ourselves
+ * included; no child gets them.
+ */
+function withoutBunVariables(env: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith("BUN_")));
+}
+
+class RunningChild implements Child {
+  readonly pid: number;
+  readonly exited: Promise<ChildExit>;
+  readonly #child: ChildProcessWithoutNullStreams;
+  readonly #stderr = new BoundedText(STDERR_TAIL_CHARS);
+  #stopping: Promise<ChildExit> | undefined;
+
+  constructor(child: ChildProcessWithoutNullStreams) {
+    this.#child = child;
+    this.pid = child.pid ?? -1;
+    child.stdin.on("error", () => undefined); // EPIPE: the exit says it
+    child.stdout.on("error", () => undefined);
+    child.stderr.on("error", () => undefined);
+    child.stderr.setEncoding("utf8").on("data", (text: string) => this.#stderr.append(text));
+    this.exited = this.#waitForExit();
+  }
+
+  get stdout(): AsyncIterable<Uint8Array> {
+    return this.#child.stdout;
+  }
+
+  async write(bytes: Uint8Array | string): Promise<void> {
+    const { stdin } = this.#child;
+    if (!stdin.writable) throw new Error("the process has ended");
+    await new Promise<void>((resolve, reject) => {
+      stdin.write(bytes, (error) => (error ? reject(error) : resolve()));
+    });
+  }
+
+  endInput(): void {
+    this.#child.stdin.end();
+  }
+
+  stderrText(): string {
+    return this.#stderr.toString().trimEnd();
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
+  stop(graceMs = 2000): Promise<ChildExit> {
+    this.#stopping ??= this.#climbLadder(graceMs);
+    return this.#stopping;
+  }
+
+  async #climbLadder(graceMs: number): Promise<ChildExit> {
+    this.endInput();
+    for (const [signal, waitMs] of [
+      [undefined, graceMs],
+      ["SIGTERM", TERM_GRACE_MS],
+      ["SIGKILL", KILL_GRACE_MS],
+    ] as const) {
+      if (signal !== undefined) this.kill(signal);
+      const exit = await withDeadline(this.exited, waitMs, `process ${this.pid}`).catch(() => undefined);
+      if (exit !== undefined) return exit;
+    }
+    return this.exited;
+  }
+
+  async #waitForExit(): Promise<ChildExit> {
+    const closed = once(this.#child, "close");
+    const [code, signal] = (await once(this.#child, "exit")) as [number | null, NodeJS.Signals | null];
+    // A grandchild may hold the pipes open for ever: give what was written a moment to arrive, then go on.
+    await withDeadline(closed, DRAIN_MS, "draining the pipes").catch(() => this.#child.stdout.destroy());
+    return { code, signal };
+  }
+}

@@ -1,0 +1,115 @@
+/**
+ * The frame protocol between the bridge and the sandbox; `docs/protocol.md` is its description. Everything that
+ * comes from the sandbox is untrusted: it is parsed here, once, and nothing else reads raw frames.
+ */
+import { z } from "zod";
+import type { ServerSummary, ToolResult, ToolSummary } from "./host-tools.ts";
+
+export const PROTOCOL = 1;
+
+/** The longest line in either direction, in bytes, without its newline. */
+export const MAX_FRAME_BYTES = 32 * 1024 * 1024;
+
+const id = z.int().nonnegative();
+const nullableInt = z.int().nullable();
+const nullableText = z.string().nullable();
+
+const supervisorFrameSchema = z.discriminatedUnion("type", [
+  z.object({ type: z.literal("hello"), protocol: z.int(), bundle: z.string(), python: z.string() }),
+  z.object({ type: z.literal("ready"), generation: z.int().positive() }),
+  z.object({ type: z.literal("stream"), name: z.enum(["stdout", "stderr"]), data: z.string() }),
+  z.object({
+    type: z.literal("died"),
+    generation: z.int().positive(),
+    reason: z.enum(["exit", "signal", "out_of_memory", "reset", "protocol"]),
+    code: nullableInt,
+    signal: nullableText,
+    detail: nullableText,
+  }),
+]);
+
+const kernelFrameSchema = z.discriminatedUnion("type", [
+  z.object({
+    type: z.literal("rpc"),
+    id,
+    method: z.string().max(64),
+    params: z.record(z.string(), z.unknown()),
+  }),
+  z.object({
+    type: z.literal("done"),
+    id,
+    status: z.enum(["ok", "error", "exit", "interrupted"]),
+    result: nullableText,
+    error: z.object({ ename: z.string(), evalue: z.string(), traceback: z.string() }).nullable(),
+    exit_code: nullableInt,
+  }),
+]);
+
+const lineSchema = z.union([
+  z.tuple([z.literal("s"), supervisorFrameSchema]),
+  z.tuple([z.literal("k"), kernelFrameSchema]),
+]);
+
+/** What the supervisor (PID 1) says. User code cannot forge these. */
+export type SupervisorFrame = z.infer<typeof supervisorFrameSchema>;
+/** What the kernel says. User code can forge every one of these, within its own session. */
+export type KernelFrame = z.infer<typeof kernelFrameSchema>;
+export type DoneFrame = Extract<KernelFrame, { type: "done" }>;
+export type RpcFrame = Extract<KernelFrame, { type: "rpc" }>;
+export type DiedFrame = Extract<SupervisorFrame, { type: "died" }>;
+
+export type IncomingLine = z.infer<typeof lineSchema>;
+
+/** Why an `rpc` failed; Python turns it into an exception. */
+export interface RpcError {
+  readonly kind: "tool" | "unknown" | "unreachable" | "timeout" | "denied" | "limit" | "internal";
+  readonly message: string;
+  readonly server: string | null;
+  readonly tool: string | null;
+}
+
+/** What the host sends. */
+export type OutgoingLine =
+  | readonly ["s", { readonly type: "interrupt"; readonly id: number } | { readonly type: "reset" }]
+  | readonly ["k", ExecuteFrame]
+  | readonly ["k", { readonly type: "reply"; readonly id: number; readonly value: RpcValue }]
+  | readonly ["k", { readonly type: "reply_error"; readonly id: number; readonly error: RpcError }];
+
+export interface ExecuteFrame {
+  readonly type: "execute";
+  readonly id: number;
+  readonly code: string;
+  readonly servers: readonly ServerSummary[];
+  readonly loaded: readonly string[];
+  readonly argv: readonly string[] | null;
+  readonly filename: string | null;
+}
+
+export type RpcValue = readonly ServerSummary[] | readonly ToolSummary[] | ToolResult;
+
+/** Settings that travel with the Python sources; see `docs/protocol.md`, "Start". */
+export interface SandboxSettings {
+  readonly protocol: number;
+  readonly max_frame_bytes: number;
+  /** `null` where the engine enforces the limits itself. */
+  readonly rlimits: { readonly memory_bytes: number; readonly processes: number } | null;
+}
+
+const decoder = new TextDecoder("utf-8", { fatal: true });
+
+/** Parses one line from the sandbox. Returns the reason, for the log, when it is not a valid frame; never throws. */
+export function parseLine(bytes: Uint8Array): { readonly line: IncomingLine } | { readonly invalid: string } {
+  let value: unknown;
+  try {
+    value = JSON.parse(decoder.decode(bytes));
+  } catch {
+    return { invalid: "not JSON in UTF-8" }; // the parser's message would quote what the sandbox wrote
+  }
+  const parsed = lineSchema.safeParse(value);
+  return parsed.success ? { line: parsed.data } : { invalid: "not a frame of protocol 1" };
+}
+
+/** Renders one line for the sandbox, newline included. */
+export function renderLine(line: OutgoingLine): string {
+  return `["${line[0]}",${JSON.stringify(line[1])}]\n`;
+}

@@ -1,0 +1,24 @@
+/** What `run_python` needs of the rest of the house; `app` joins it to a session. */
+export interface PythonRunner {
+  /** Rejects with a BridgeError where nothing ran; user code that fails is a result. */
+  run(request: RunRequest, signal: AbortSignal): Promise<RunResult>;
+}
+
+export interface RunRequest {
+  readonly code: string;
+  readonly servers: readonly string[];
+  /** `undefined` for the configured default. */
+  readonly timeoutSeconds: number | undefined;
+  readonly onOutput: ((text: string) => void) | undefined;
+}
+
+/** What the model is shown: `text` is the whole answer for it, `structured` the same for programs. */
+export interface RunResult {
+  readonly status: "ok" | "error" | "exit" | "timeout" | "cancelled" | "died";
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly result: string | null;
+  readonly error: { readonly ename: string; readonly evalue: string; readonly traceback: string } | null;
+  readonly exitCode: number | null;
+  readonly notes: readonly string[];
+}

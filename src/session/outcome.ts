@@ -1,0 +1,36 @@
+/** Text of one stream of an execution, within the output limit. */
+export interface CapturedText {
+  readonly text: string;
+  /** Characters left out between head and tail; 0 when all of it is there. */
+  readonly dropped: number;
+}
+
+/** How one execution ended. User code that fails is an outcome, never an exception. */
+export interface Outcome {
+  readonly status: "ok" | "error" | "exit" | "timeout" | "cancelled" | "died";
+  readonly stdout: CapturedText;
+  readonly stderr: CapturedText;
+  /** The repr of a last expression, or null. */
+  readonly result: string | null;
+  readonly error: { readonly ename: string; readonly evalue: string; readonly traceback: string } | null;
+  /** For `exit`: the program's exit code. */
+  readonly exitCode: number | null;
+  /** Output that arrived between the previous call and this one (background tasks, child processes). */
+  readonly late: CapturedText;
+  /** Sentences for the model: state was lost and why, limits that are not enforced, … */
+  readonly notes: readonly string[];
+  /** For `timeout`, `cancelled` and `died`: whether variables are gone. */
+  readonly stateLost: boolean;
+}
+
+/** One request to run code. */
+export interface ExecuteRequest {
+  readonly code: string;
+  /** Upstream servers to connect before the code runs, by name or alias. */
+  readonly servers: readonly string[];
+  readonly timeoutMs: number;
+  /** `sys.argv` of a script run by the command line; otherwise absent. */
+  readonly script?: { readonly filename: string; readonly argv: readonly string[] };
+  /** Called with output as it arrives; must not throw and must bound what it keeps. */
+  readonly onOutput?: (name: "stdout" | "stderr", text: string) => void;
+}
