@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { BridgeError } from "./errors.ts";
+import { BridgeError, type ErrorCode } from "./errors.ts";
 
 /** Something with a lifetime; `close()` is idempotent and shares one promise. */
 export interface Closable extends AsyncDisposable {
@@ -52,13 +52,18 @@ export class Scope implements Closable {
 }
 
 /**
- * Waits for `promise` at most `ms` milliseconds, then rejects with `INTERNAL` naming `what`. The promise itself goes
- * on; its later rejection is swallowed.
+ * Waits for `promise` at most `ms` milliseconds, then rejects with `code`, naming `what`. The promise itself goes on;
+ * its later rejection is swallowed.
  */
-export async function withDeadline<T>(promise: Promise<T>, ms: number, what: string): Promise<T> {
+export async function withDeadline<T>(
+  promise: Promise<T>,
+  ms: number,
+  what: string,
+  code: ErrorCode = "INTERNAL",
+): Promise<T> {
   const timer = new AbortController();
   const late = sleep(ms, undefined, { signal: timer.signal, ref: false }).then(() => {
-    throw new BridgeError("INTERNAL", `${what} took longer than ${ms} ms`);
+    throw new BridgeError(code, `${what} took longer than ${ms} ms`);
   });
   try {
     return await Promise.race([promise, late]);

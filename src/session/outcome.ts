@@ -16,7 +16,7 @@ export interface Outcome {
   /** For `exit`: the program's exit code. */
   readonly exitCode: number | null;
   /** Output that arrived between the previous call and this one (background tasks, child processes). */
-  readonly late: CapturedText;
+  readonly late: { readonly stdout: CapturedText; readonly stderr: CapturedText };
   /** Sentences for the model: state was lost and why, limits that are not enforced, … */
   readonly notes: readonly string[];
   /** For `timeout`, `cancelled` and `died`: whether variables are gone. */

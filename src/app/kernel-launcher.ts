@@ -1,0 +1,113 @@
+import type { Config } from "../config/config.ts";
+import type { ContainerEngine, SandboxSpec } from "../container/engine.ts";
+import { ImagePuller } from "../container/image-pull.ts";
+import { BridgeError } from "../core/errors.ts";
+import type { Log } from "../core/log.ts";
+import { type KernelEvents, startKernel } from "../kernel/kernel.ts";
+import { MAX_FRAME_BYTES, PROTOCOL, type SandboxSettings } from "../kernel/protocol.ts";
+import { SANDBOX_COMMAND } from "../kernel/source.ts";
+import type { KernelSource, StartedKernel } from "../session/kernel-source.ts";
+
+/** A container and its Python are up within a second; a machine that swaps may need more. */
+const HELLO_DEADLINE_MS = 30_000;
+/** `docker run` and `podman run`: the engine failed, the program cannot be run, the program was not found. */
+const ENGINE_EXIT_CODES: readonly unknown[] = [125, 126, 127];
+
+export interface KernelLauncherOptions {
+  readonly config: Config;
+  readonly log: Log;
+  /** Looks for an engine; called when the first code runs, and again after it failed. */
+  readonly findEngine: (signal: AbortSignal) => Promise<ContainerEngine>;
+}
+
+/** Starts sandboxes: finds the engine once, fetches a missing image, and gets round an OCI runtime that does not work. */
+export class KernelLauncher implements KernelSource {
+  readonly #options: KernelLauncherOptions;
+  readonly #puller: ImagePuller;
+  #engine: ContainerEngine | undefined;
+
+  constructor(options: KernelLauncherOptions) {
+    this.#options = options;
+    this.#puller = new ImagePuller(options.log);
+  }
+
+  async start(events: KernelEvents, signal: AbortSignal): Promise<StartedKernel> {
+    const engine = this.#engine ?? (await this.#options.findEngine(signal));
+    try {
+      return await this.#startWith(engine, events, signal);
+    } catch (error) {
+      if (!isEngineFailure(error)) throw error;
+      const { image } = this.#options.config;
+      if (!(await engine.hasImage(image, signal))) {
+        await this.#puller.ensure(engine, image, signal);
+        return await this.#startWith(engine, events, signal);
+      }
+      return await this.#startWithAnotherRuntime(engine, events, signal, error);
+    }
+  }
+
+  async #startWithAnotherRuntime(
+    engine: ContainerEngine,
+    events: KernelEvents,
+    signal: AbortSignal,
+    firstFailure: BridgeError,
+  ): Promise<StartedKernel> {
+    for (const alternative of engine.alternatives()) {
+      try {
+        const started = await this.#startWith(alternative, events, signal);
+        this.#options.log.warning("the engine's OCI runtime does not start containers; another one is used", {
+          engine: engine.info.engine,
+          broken: engine.info.ociRuntime ?? "default",
+          used: alternative.info.ociRuntime,
+          reason: String(firstFailure.data?.["stderr"] ?? ""),
+        });
+        return started;
+      } catch (error) {
+        if (!isEngineFailure(error)) throw error;
+      }
+    }
+    throw this.#explain(engine, firstFailure);
+  }
+
+  async #startWith(engine: ContainerEngine, events: KernelEvents, signal: AbortSignal): Promise<StartedKernel> {
+    const { config, log } = this.#options;
+    const sandbox = await engine.start(this.#spec(), signal);
+    const settings: SandboxSettings = {
+      protocol: PROTOCOL,
+      max_frame_bytes: MAX_FRAME_BYTES,
+      rlimits: engine.info.enforcesLimits ? null : { memory_bytes: config.memoryBytes, processes: config.pids },
+    };
+    const kernel = await startKernel({ sandbox, settings, events, log, helloDeadlineMs: HELLO_DEADLINE_MS, signal });
+    this.#engine = engine;
+    log.debug("started a sandbox", { name: sandbox.name, python: kernel.python });
+    return { kernel, notes: engine.info.enforcesLimits ? [] : [WEAK_LIMITS_NOTE] };
+  }
+
+  #spec(): SandboxSpec {
+    const { image, containerUser, memoryBytes, pids, cpus } = this.#options.config;
+    return { image, user: containerUser, limits: { memoryBytes, pids, cpus }, command: SANDBOX_COMMAND };
+  }
+
+  #explain(engine: ContainerEngine, failure: BridgeError): BridgeError {
+    const stderr = String(failure.data?.["stderr"] ?? "");
+    return new BridgeError(
+      "ENGINE_FAILED",
+      `${engine.info.engine} could not start the sandbox (exit code ${failure.data?.["exitCode"]}): ${stderr}`,
+      {
+        hint: `The image "${this.#options.config.image}" needs python3 (3.9 or newer) on its PATH; try: ${engine.info.engine} run --rm --entrypoint python3 ${this.#options.config.image} --version`,
+        cause: failure,
+      },
+    );
+  }
+}
+
+const WEAK_LIMITS_NOTE =
+  "This engine does not enforce memory and process limits (rootless on cgroup v1); resource limits inside the sandbox stand in.";
+
+function isEngineFailure(error: unknown): error is BridgeError {
+  return (
+    error instanceof BridgeError &&
+    error.code === "KERNEL_START_FAILED" &&
+    ENGINE_EXIT_CODES.includes(error.data?.["exitCode"])
+  );
+}

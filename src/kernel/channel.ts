@@ -1,0 +1,33 @@
+import { LineSplitter } from "../core/lines.ts";
+import type { Log } from "../core/log.ts";
+import { type IncomingLine, MAX_FRAME_BYTES, parseLine } from "./protocol.ts";
+
+/** Invalid lines are logged up to this many; user code can write them without end. */
+const MAX_LOGGED = 5;
+
+/**
+ * Reads frames from the sandbox until its output ends and hands each to `onLine`, in order. Lines that are not frames
+ * are dropped. Returns why it stopped: the stream ended, or a line was longer than the protocol allows (the supervisor
+ * cuts such lines of the kernel itself, so it is no longer what we started).
+ */
+export async function readFrames(
+  stdout: AsyncIterable<Uint8Array>,
+  onLine: (line: IncomingLine) => void,
+  log: Log,
+): Promise<"ended" | "overflow"> {
+  const splitter = new LineSplitter(MAX_FRAME_BYTES + 16);
+  let invalid = 0;
+  for await (const chunk of stdout) {
+    for (const split of splitter.push(chunk)) {
+      if (split.kind === "overflow") return "overflow";
+      const parsed = parseLine(split.bytes);
+      if ("line" in parsed) {
+        onLine(parsed.line);
+      } else {
+        invalid += 1;
+        if (invalid <= MAX_LOGGED) log.warning("dropped a line from the sandbox", { reason: parsed.invalid });
+      }
+    }
+  }
+  return "ended";
+}

@@ -1,0 +1,210 @@
+import type { Sandbox, SandboxExit } from "../container/engine.ts";
+import { BridgeError } from "../core/errors.ts";
+import { type Closable, withDeadline } from "../core/lifecycle.ts";
+import type { Log } from "../core/log.ts";
+import { readFrames } from "./channel.ts";
+import {
+  type DiedFrame,
+  type DoneFrame,
+  type ExecuteFrame,
+  type IncomingLine,
+  type OutgoingLine,
+  PROTOCOL,
+  type RpcFrame,
+  renderLine,
+  type SandboxSettings,
+  type SupervisorFrame,
+} from "./protocol.ts";
+import { BUNDLE_HASH, renderPayload } from "./source.ts";
+
+/** How an execution ended on the wire: the kernel's word, or the news that it is gone. */
+export type ExecutionEnd =
+  | { readonly kind: "done"; readonly frame: DoneFrame }
+  | { readonly kind: "died"; readonly frame: DiedFrame }
+  | { readonly kind: "ended"; readonly reason: string };
+
+/** What a kernel reports by itself. None may throw. */
+export interface KernelEvents {
+  onStream(name: "stdout" | "stderr", text: string): void;
+  onRpc(frame: RpcFrame): void;
+  /** The Python process is gone and its state with it; the sandbox has a fresh one. */
+  onDied(frame: DiedFrame): void;
+  /** The sandbox is gone for good. Called once. */
+  onEnded(reason: string): void;
+}
+
+export interface KernelOptions {
+  readonly sandbox: Sandbox;
+  readonly settings: SandboxSettings;
+  readonly events: KernelEvents;
+  readonly log: Log;
+  readonly helloDeadlineMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** One running sandbox that speaks the frame protocol. Closing it closes the sandbox. */
+export interface Kernel extends Closable {
+  /** The Python version inside, such as `3.14.0`. */
+  readonly python: string;
+  /** Runs one cell; only one at a time. Never rejects. */
+  execute(frame: Omit<ExecuteFrame, "type">): Promise<ExecutionEnd>;
+  /** Interrupts the execution `id`; one that has ended is not harmed. */
+  interrupt(id: number): void;
+  /** Replaces the Python process by a fresh one; resolves when that is ready, rejects after `deadlineMs`. */
+  reset(deadlineMs: number): Promise<void>;
+  /** Answers an rpc. Resolves when the pipe has taken it, also when the sandbox is gone. */
+  reply(line: Extract<OutgoingLine, readonly ["k", unknown]>): Promise<void>;
+}
+
+/**
+ * Sends the Python program into a started sandbox and waits for its greeting. Rejects with `KERNEL_START_FAILED`
+ * (with the engine's exit code and words in `data`) when the sandbox ends or stays silent; it is closed then.
+ */
+export async function startKernel(options: KernelOptions): Promise<Kernel> {
+  const kernel = new FrameKernel(options);
+  try {
+    await kernel.greet();
+    return kernel;
+  } catch (error) {
+    await kernel.close().catch(() => undefined); // the first failure is the one to tell
+    throw error;
+  }
+}
+
+class FrameKernel implements Kernel {
+  python = "";
+  readonly #options: KernelOptions;
+  readonly #hello = Promise.withResolvers<Extract<SupervisorFrame, { type: "hello" }>>();
+  #execution: { readonly id: number; readonly settle: (end: ExecutionEnd) => void } | undefined;
+  #onReady: (() => void) | undefined;
+  #gone: string | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(options: KernelOptions) {
+    this.#options = options;
+    this.#hello.promise.catch(() => undefined); // awaited in greet(), or too late to matter
+    void this.#read();
+  }
+
+  async greet(): Promise<void> {
+    const { sandbox, settings, helloDeadlineMs, signal } = this.#options;
+    signal.addEventListener("abort", () => this.#hello.reject(cancelledStart()), { once: true });
+    if (signal.aborted) throw cancelledStart();
+    // A failed write means that the sandbox has ended, and #read says so with the reason.
+    sandbox.write(renderPayload(settings)).catch(() => undefined);
+    const hello = await withDeadline(
+      this.#hello.promise,
+      helloDeadlineMs,
+      "starting Python in the sandbox",
+      "KERNEL_START_FAILED",
+    );
+    if (hello.protocol !== PROTOCOL || hello.bundle !== BUNDLE_HASH) {
+      throw new BridgeError(
+        "KERNEL_START_FAILED",
+        `the sandbox answered for another program (protocol ${hello.protocol}, expected ${PROTOCOL})`,
+      );
+    }
+    this.python = hello.python;
+  }
+
+  execute(frame: Omit<ExecuteFrame, "type">): Promise<ExecutionEnd> {
+    if (this.#gone !== undefined) return Promise.resolve({ kind: "ended", reason: this.#gone });
+    if (this.#execution !== undefined) throw new BridgeError("INTERNAL", "a kernel runs one cell at a time");
+    return new Promise((resolve) => {
+      this.#execution = { id: frame.id, settle: resolve };
+      void this.#send(["k", { type: "execute", ...frame }]);
+    });
+  }
+
+  interrupt(id: number): void {
+    void this.#send(["s", { type: "interrupt", id }]);
+  }
+
+  async reset(deadlineMs: number): Promise<void> {
+    const ready = new Promise<void>((resolve) => {
+      this.#onReady = resolve;
+    });
+    void this.#send(["s", { type: "reset" }]);
+    await withDeadline(ready, deadlineMs, "replacing the Python process");
+  }
+
+  reply(line: Extract<OutgoingLine, readonly ["k", unknown]>): Promise<void> {
+    return this.#send(line);
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#options.sandbox.close();
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #send(line: OutgoingLine): Promise<void> {
+    await this.#options.sandbox.write(renderLine(line)).catch(() => undefined); // gone: #read reports it
+  }
+
+  async #read(): Promise<void> {
+    const { sandbox, log } = this.#options;
+    const stop = await readFrames(sandbox.stdout, (line) => this.#dispatch(line), log).catch(
+      () => "ended" as const,
+    );
+    if (stop === "overflow") {
+      this.#end("it sent a line longer than the protocol allows", undefined);
+      await this.close().catch((error) => log.error("could not stop a sandbox", { error: String(error) }));
+    } else {
+      const exit = await sandbox.ended;
+      this.#end(describeExit(exit), exit);
+    }
+  }
+
+  #dispatch([speaker, frame]: IncomingLine): void {
+    if (speaker === "k") {
+      if (frame.type === "rpc") this.#options.events.onRpc(frame);
+      else if (frame.id === this.#execution?.id) this.#settle({ kind: "done", frame });
+      return;
+    }
+    switch (frame.type) {
+      case "hello":
+        this.#hello.resolve(frame);
+        break;
+      case "stream":
+        this.#options.events.onStream(frame.name, frame.data);
+        break;
+      case "ready":
+        this.#onReady?.();
+        break;
+      case "died":
+        this.#options.events.onDied(frame);
+        this.#settle({ kind: "died", frame });
+        break;
+    }
+  }
+
+  #settle(end: ExecutionEnd): void {
+    const execution = this.#execution;
+    this.#execution = undefined;
+    execution?.settle(end);
+  }
+
+  #end(reason: string, exit: SandboxExit | undefined): void {
+    this.#gone = reason;
+    this.#hello.reject(
+      new BridgeError("KERNEL_START_FAILED", `the sandbox did not start: ${reason}`, {
+        data: { exitCode: exit?.code ?? null, stderr: exit?.stderr ?? "" },
+      }),
+    );
+    this.#settle({ kind: "ended", reason });
+    this.#options.events.onEnded(reason);
+  }
+}
+
+function describeExit(exit: SandboxExit): string {
+  const how = exit.code === null ? "it was killed" : `it ended with code ${exit.code}`;
+  return exit.stderr === "" ? how : `${how}: ${exit.stderr}`;
+}
+
+function cancelledStart(): BridgeError {
+  return new BridgeError("CANCELLED", "the call was cancelled while the sandbox was starting");
+}

@@ -1,0 +1,35 @@
+/** The only import of the sandbox's Python. It is embedded in the binary and travels over the container's stdin. */
+import { createHash } from "node:crypto";
+import bootstrap from "../../sandbox/kernel/bootstrap.py" with { type: "text" };
+import render from "../../sandbox/kernel/render.py" with { type: "text" };
+import runner from "../../sandbox/kernel/runner.py" with { type: "text" };
+import supervisor from "../../sandbox/kernel/supervisor.py" with { type: "text" };
+import tools from "../../sandbox/kernel/tools.py" with { type: "text" };
+import wire from "../../sandbox/kernel/wire.py" with { type: "text" };
+import type { SandboxSettings } from "./protocol.ts";
+
+const FILES: Readonly<Record<string, string>> = {
+  "render.py": render,
+  "runner.py": runner,
+  "supervisor.py": supervisor,
+  "tools.py": tools,
+  "wire.py": wire,
+};
+
+/** SHA-256 in hex over names and sources; the supervisor's `hello` must name the same. */
+export const BUNDLE_HASH: string = hashFiles(FILES);
+
+/** The program that the container runs: it reads the payload from stdin and becomes the supervisor. */
+export const SANDBOX_COMMAND: readonly string[] = ["python3", "-I", "-u", "-c", bootstrap];
+
+/** What the container reads first: ten digits, the length in bytes, then the sources and settings as JSON. */
+export function renderPayload(settings: SandboxSettings): Uint8Array {
+  const body = Buffer.from(JSON.stringify({ files: FILES, settings }));
+  return Buffer.concat([Buffer.from(String(body.length).padStart(10, "0")), body]);
+}
+
+function hashFiles(files: Readonly<Record<string, string>>): string {
+  const hash = createHash("sha256");
+  for (const name of Object.keys(files).sort()) hash.update(`${name}\0${files[name]}\0`);
+  return hash.digest("hex");
+}

@@ -1,0 +1,55 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { ExecutionEnd, Kernel } from "../kernel/kernel.ts";
+import type { ExecuteFrame } from "../kernel/protocol.ts";
+import { aborted } from "./queue.ts";
+
+/** An interrupted program has this long to clean up before its process is killed. */
+const INTERRUPT_GRACE_MS = 2000;
+/** The supervisor replaces a process in milliseconds; one that does not answer is killed with its container. */
+const RESET_DEADLINE_MS = 3000;
+
+/** How an execution was brought to its end. */
+export interface ExecutionRun {
+  readonly end: ExecutionEnd;
+  /** Why we stopped it, where we did. */
+  readonly cut: "timeout" | "cancelled" | undefined;
+}
+
+export interface ExecutionLimits {
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  /** Called once when we begin to stop it. */
+  readonly onCut: () => void;
+}
+
+/**
+ * Runs one cell to its end, which comes at the latest `timeoutMs` plus about 5 s after the start: first an interrupt,
+ * which keeps the state, then a fresh Python process, last the end of the container.
+ */
+export async function runCell(
+  kernel: Kernel,
+  frame: Omit<ExecuteFrame, "type">,
+  limits: ExecutionLimits,
+): Promise<ExecutionRun> {
+  const ending = kernel.execute(frame);
+  const timer = new AbortController();
+  const timeout = sleep(limits.timeoutMs, "timeout" as const, { signal: timer.signal }).catch(
+    () => undefined,
+  );
+  const cancel = aborted(AbortSignal.any([limits.signal, timer.signal])).then(() => "cancelled" as const);
+  const first = await Promise.race([ending, timeout, cancel]);
+  timer.abort();
+  if (typeof first === "object") return { end: first, cut: undefined };
+
+  limits.onCut();
+  const cut = first ?? "cancelled";
+  kernel.interrupt(frame.id);
+  const interrupted = await Promise.race([ending, sleep(INTERRUPT_GRACE_MS, undefined, { ref: false })]);
+  if (interrupted !== undefined) return { end: interrupted, cut };
+  try {
+    await kernel.reset(RESET_DEADLINE_MS);
+  } catch {
+    await kernel.close(); // the supervisor does not answer: the container goes
+  }
+  return { end: await ending, cut };
+}

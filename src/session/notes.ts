@@ -1,0 +1,40 @@
+/** What the model is told when an execution did not end by itself. One or two sentences, with what to do. */
+import type { DiedFrame } from "../kernel/protocol.ts";
+
+const LOST = "Variables, imports and functions of this session are gone; define them again.";
+const KEPT = "Variables are kept.";
+
+export function cutNote(cut: "timeout" | "cancelled", timeoutMs: number, stateLost: boolean): string {
+  const what =
+    cut === "timeout"
+      ? `The code was stopped after its timeout of ${timeoutMs / 1000} s; give a longer \`timeout\` or do less at once.`
+      : "The code was stopped because the call was cancelled.";
+  return `${what} ${stateLost ? `It did not react to an interrupt, so Python was restarted. ${LOST}` : KEPT}`;
+}
+
+export function deathNote(frame: DiedFrame): string {
+  return `Python was restarted: ${describeDeath(frame)}. ${LOST}`;
+}
+
+export function endedNote(reason: string): string {
+  return `The sandbox ended (${reason}) and will be started anew. ${LOST}`;
+}
+
+export function idleNote(idleMs: number): string {
+  return `The sandbox was stopped after ${idleMs / 1000} s without a call. ${LOST}`;
+}
+
+function describeDeath(frame: DiedFrame): string {
+  switch (frame.reason) {
+    case "out_of_memory":
+      return frame.detail ?? "the sandbox was out of memory; work on smaller pieces";
+    case "signal":
+      return `it crashed with ${frame.signal ?? "an unknown signal"}`;
+    case "exit":
+      return `its process ended with exit code ${frame.code ?? "unknown"}`;
+    case "reset":
+      return "it was asked to";
+    case "protocol":
+      return frame.detail ?? "it broke the frame protocol";
+  }
+}

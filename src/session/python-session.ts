@@ -1,0 +1,206 @@
+import { BridgeError } from "../core/errors.ts";
+import type { Log } from "../core/log.ts";
+import type { HostTools } from "../kernel/host-tools.ts";
+import type { ExecutionEnd, Kernel, KernelEvents } from "../kernel/kernel.ts";
+import { runCell } from "./execution.ts";
+import type { KernelSource } from "./kernel-source.ts";
+import { cutNote, deathNote, endedNote, idleNote } from "./notes.ts";
+import type { ExecuteRequest, Outcome } from "./outcome.ts";
+import { CapturedOutput } from "./output.ts";
+import { JobQueue } from "./queue.ts";
+import { RpcDesk, type RpcDeskOptions } from "./rpc-desk.ts";
+import type { Session } from "./session.ts";
+
+const MAX_WAITING = 64;
+
+export interface SessionOptions {
+  readonly kernels: KernelSource;
+  readonly tools: HostTools;
+  readonly parseRpc: RpcDeskOptions["parse"];
+  readonly log: Log;
+  /** Characters kept of each stream of an execution. */
+  readonly maxOutputChars: number;
+  /** The sandbox stops after this long without an execution. */
+  readonly idleTimeoutMs: number;
+  /** What an upstream call that is made between executions may take. */
+  readonly backgroundBudgetMs: number;
+}
+
+/** Creates a session; its sandbox starts with the first execution. The caller closes it. */
+export function createSession(options: SessionOptions): Session {
+  return new PythonSession(options);
+}
+
+interface RunningCell {
+  readonly output: CapturedOutput;
+  readonly onOutput: ExecuteRequest["onOutput"];
+  readonly deadlineAt: number;
+}
+
+class PythonSession implements Session {
+  readonly #options: SessionOptions;
+  readonly #queue = new JobQueue(MAX_WAITING);
+  readonly #closed = new AbortController();
+  readonly #desk: RpcDesk;
+  #kernel: Kernel | undefined;
+  #cell: RunningCell | undefined;
+  #late: CapturedOutput;
+  #notes: string[] = [];
+  #hasState = false;
+  #nextId = 1;
+  #idleTimer: ReturnType<typeof setTimeout> | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(options: SessionOptions) {
+    this.#options = options;
+    this.#desk = new RpcDesk({
+      tools: options.tools,
+      parse: options.parseRpc,
+      budgetMs: () => this.#budgetMs(),
+    });
+    this.#late = new CapturedOutput(options.maxOutputChars);
+  }
+
+  execute(request: ExecuteRequest, signal: AbortSignal): Promise<Outcome> {
+    const either = AbortSignal.any([signal, this.#closed.signal]);
+    return this.#queue.run(async () => {
+      if (this.#closed.signal.aborted) throw new BridgeError("SESSION_CLOSED", "the session was closed");
+      clearTimeout(this.#idleTimer);
+      try {
+        return await this.#run(request, either);
+      } finally {
+        this.#startIdleTimer();
+      }
+    }, either);
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#stop();
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #stop(): Promise<void> {
+    this.#closed.abort();
+    clearTimeout(this.#idleTimer);
+    await this.#kernel?.close();
+  }
+
+  async #run(request: ExecuteRequest, signal: AbortSignal): Promise<Outcome> {
+    const { tools } = this.#options;
+    await Promise.all(request.servers.map((server) => tools.connect(server, signal)));
+    const kernel = this.#kernel ?? (await this.#startKernel(signal));
+    const cell: RunningCell = {
+      output: new CapturedOutput(this.#options.maxOutputChars),
+      onOutput: request.onOutput,
+      deadlineAt: performance.now() + request.timeoutMs,
+    };
+    const late = this.#late;
+    this.#late = new CapturedOutput(this.#options.maxOutputChars);
+    this.#cell = cell;
+    this.#hasState = true;
+    try {
+      const frame = {
+        id: this.#nextId++,
+        code: request.code,
+        servers: tools.servers(),
+        loaded: request.servers,
+        argv: request.script?.argv ?? null,
+        filename: request.script?.filename ?? null,
+      };
+      const onCut = () => this.#desk.abandon("the execution was stopped");
+      const { end, cut } = await runCell(kernel, frame, { timeoutMs: request.timeoutMs, signal, onCut });
+      return this.#conclude(end, cut, cell, late, request.timeoutMs);
+    } catch (error) {
+      this.#kernel = undefined; // a sandbox that could not be stopped is not used again
+      throw error;
+    } finally {
+      this.#cell = undefined;
+    }
+  }
+
+  #conclude(
+    end: ExecutionEnd,
+    cut: "timeout" | "cancelled" | undefined,
+    cell: RunningCell,
+    late: CapturedOutput,
+    timeoutMs: number,
+  ): Outcome {
+    const stateLost = end.kind !== "done";
+    const notes = this.#notes.splice(0);
+    if (cut !== undefined) notes.push(cutNote(cut, timeoutMs, stateLost));
+    else if (end.kind === "died") notes.push(deathNote(end.frame));
+    else if (end.kind === "ended") notes.push(endedNote(end.reason));
+    const done = end.kind === "done" ? end.frame : undefined;
+    const plain = done?.status === "interrupted" ? "cancelled" : done?.status;
+    return {
+      status: cut ?? plain ?? "died",
+      stdout: cell.output.read("stdout"),
+      stderr: cell.output.read("stderr"),
+      late: { stdout: late.read("stdout"), stderr: late.read("stderr") },
+      result: done?.result ?? null,
+      error: done?.error ?? null,
+      exitCode: done?.exit_code ?? null,
+      notes,
+      stateLost,
+    };
+  }
+
+  async #startKernel(signal: AbortSignal): Promise<Kernel> {
+    const started = await this.#options.kernels.start(this.#events(), signal);
+    this.#kernel = started.kernel;
+    this.#notes.push(...started.notes);
+    if (this.#closed.signal.aborted) await this.#kernel.close();
+    return started.kernel;
+  }
+
+  #events(): KernelEvents {
+    return {
+      onStream: (name, text) => {
+        (this.#cell?.output ?? this.#late).append(name, text);
+        this.#cell?.onOutput?.(name, text);
+      },
+      onRpc: (frame) => {
+        const kernel = this.#kernel;
+        if (kernel !== undefined) void this.#desk.serve(frame, (line) => kernel.reply(line));
+      },
+      onDied: (frame) => {
+        this.#desk.abandon("Python was restarted");
+        if (this.#cell === undefined && this.#hasState) this.#notes.push(deathNote(frame));
+        this.#hasState = false;
+      },
+      onEnded: (reason) => {
+        this.#desk.abandon("the sandbox ended");
+        if (this.#cell === undefined && this.#hasState) this.#notes.push(endedNote(reason));
+        this.#hasState = false;
+        this.#kernel = undefined;
+      },
+    };
+  }
+
+  /** What is left of the running execution's time; a background task gets the default instead. */
+  #budgetMs(): number {
+    if (this.#cell === undefined) return this.#options.backgroundBudgetMs;
+    return this.#cell.deadlineAt - performance.now();
+  }
+
+  #startIdleTimer(): void {
+    const { idleTimeoutMs } = this.#options;
+    this.#idleTimer = setTimeout(() => void this.#stopIdle(), idleTimeoutMs);
+    this.#idleTimer.unref();
+  }
+
+  async #stopIdle(): Promise<void> {
+    const kernel = this.#kernel;
+    if (kernel === undefined || this.#cell !== undefined) return;
+    if (this.#hasState) this.#notes.push(idleNote(this.#options.idleTimeoutMs));
+    this.#hasState = false;
+    this.#kernel = undefined;
+    await kernel
+      .close()
+      .catch((error) => this.#options.log.error("could not stop a sandbox", { error: String(error) }));
+  }
+}

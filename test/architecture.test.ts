@@ -1,0 +1,148 @@
+import { describe, expect, test } from "bun:test";
+import { readdirSync, readFileSync } from "node:fs";
+import { join, relative } from "node:path";
+
+const ROOT = join(import.meta.dir, "..");
+const MAX_LINES = 400;
+
+/** Which rooms a room may import values from, and from which others only types. Every room may import itself. */
+const ROOMS: Readonly<
+  Record<string, { readonly values: readonly string[]; readonly types: readonly string[] }>
+> = {
+  main: { values: ["cli", "core"], types: [] },
+  cli: { values: ["app", "config", "discovery", "core"], types: ["mcp", "session"] },
+  app: {
+    values: ["mcp", "session", "kernel", "container", "memory", "upstream", "discovery", "config", "core"],
+    types: [],
+  },
+  mcp: { values: ["core"], types: ["kernel"] },
+  session: { values: ["core"], types: ["kernel", "upstream", "memory"] },
+  kernel: { values: ["core"], types: ["container"] },
+  container: { values: ["core"], types: ["config"] },
+  memory: { values: ["core"], types: [] },
+  upstream: { values: ["core"], types: ["discovery", "kernel"] },
+  discovery: { values: ["core"], types: ["config"] },
+  config: { values: ["core"], types: [] },
+  core: { values: [], types: [] },
+};
+
+/** Packages, and text, that only some rooms may name. */
+const SOLE_RIGHTS: readonly {
+  readonly what: string;
+  readonly pattern: RegExp;
+  readonly rooms: readonly string[];
+}[] = [
+  { what: "citty", pattern: /from "citty"/, rooms: ["cli"] },
+  { what: "the SDK's server", pattern: /from "@modelcontextprotocol\/server/, rooms: ["mcp"] },
+  { what: "the SDK's client", pattern: /from "@modelcontextprotocol\/client/, rooms: ["upstream"] },
+  { what: "zod", pattern: /from "zod/, rooms: ["mcp", "kernel", "discovery", "config", "upstream"] },
+  { what: "a parser of configuration files", pattern: /from "jsonc-parser"/, rooms: ["discovery", "config"] },
+  { what: "the sandbox's Python", pattern: /from "[^"]*\.py"/, rooms: ["kernel"] },
+  { what: "node:child_process", pattern: /from "node:child_process"/, rooms: ["core"] },
+  { what: "process.env", pattern: /process\.env\b/, rooms: ["config", "main"] },
+  { what: "the end of the process", pattern: /process\.exit\(/, rooms: ["main"] },
+  { what: "Bun.spawn", pattern: /Bun\.spawn/, rooms: [] },
+];
+
+interface SourceFile {
+  readonly path: string;
+  readonly room: string;
+  readonly text: string;
+}
+
+const files: readonly SourceFile[] = readdirSync(join(ROOT, "src"), { recursive: true, encoding: "utf8" })
+  .filter((path) => path.endsWith(".ts") && !path.endsWith(".d.ts"))
+  .map((path) => ({
+    path: `src/${path}`,
+    room: path.includes("/") ? (path.split("/")[0] ?? "") : path.replace(/\.ts$/, ""),
+    text: withoutComments(readFileSync(join(ROOT, "src", path), "utf8")),
+  }));
+
+interface Import {
+  readonly from: SourceFile;
+  readonly room: string;
+  readonly typeOnly: boolean;
+}
+
+/** The imports of other files of `src`. */
+function importsOf(file: SourceFile): Import[] {
+  const statements = file.text.matchAll(
+    /(?:import|export)\s+(type\s)?([^;"]*?)\sfrom\s+"(\.[^"]+\.ts)"|import\("(\.[^"]+)"\)/g,
+  );
+  return [...statements].map(([, type, names = "", from, dynamic]) => {
+    const target = relative(join(ROOT, "src"), join(ROOT, file.path, "..", from ?? dynamic ?? ""));
+    const named = names
+      .replace(/[{}]/g, "")
+      .split(",")
+      .filter((name) => name.trim() !== "");
+    return {
+      from: file,
+      room: target.includes("/") ? (target.split("/")[0] ?? "") : target.replace(/\.ts$/, ""),
+      typeOnly:
+        type !== undefined || (named.length > 0 && named.every((name) => name.trim().startsWith("type "))),
+    };
+  });
+}
+
+describe("the house", () => {
+  test("has files, each in a known room", () => {
+    expect(files.length).toBeGreaterThan(20);
+    expect(files.filter((file) => !(file.room in ROOMS)).map((file) => file.path)).toEqual([]);
+  });
+
+  test("imports only downwards", () => {
+    const breaches = files.flatMap(importsOf).filter(({ from, room, typeOnly }) => {
+      const rule = ROOMS[from.room];
+      return room !== from.room && !rule?.values.includes(room) && !(typeOnly && rule?.types.includes(room));
+    });
+    expect(breaches.map(({ from, room }) => `${from.path} imports ${room}`)).toEqual([]);
+  });
+
+  test.each(SOLE_RIGHTS.map((right) => [right.what, right] as const))(
+    "keeps %s to its rooms",
+    (_what, right) => {
+      const breaches = files.filter(
+        (file) => right.pattern.test(file.text) && !right.rooms.includes(file.room),
+      );
+      expect(breaches.map((file) => file.path)).toEqual([]);
+    },
+  );
+
+  test("lets core import nothing but built-in modules", () => {
+    const foreign = files
+      .filter((file) => file.room === "core")
+      .flatMap((file) => [...file.text.matchAll(/from "([^".][^"]*)"/g)].map(([, from]) => from ?? ""))
+      .filter((from) => !from.startsWith("node:"));
+    expect(foreign).toEqual([]);
+  });
+
+  test("has no barrels and no grab bags", () => {
+    const names = files.map((file) => file.path.split("/").at(-1) ?? "");
+    expect(names.filter((name) => /^(index|utils?|helpers?|.*-manager|manager)\.ts$/.test(name))).toEqual([]);
+  });
+});
+
+describe("every file", () => {
+  const sources = ["src", "sandbox", "test", "scripts"].flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" })
+      .filter((path) => /\.(ts|py)$/.test(path))
+      .map((path) => join(folder, path)),
+  );
+
+  test(`is at most ${MAX_LINES} lines long`, () => {
+    const long = sources.filter(
+      (path) => readFileSync(join(ROOT, path), "utf8").split("\n").length > MAX_LINES + 1,
+    );
+    expect(long).toEqual([]);
+  });
+
+  test("of TypeScript is kebab-case", () => {
+    const names = sources.filter((path) => path.endsWith(".ts")).map((path) => path.split("/").at(-1) ?? "");
+    expect(names.filter((name) => !/^[a-z0-9]+(-[a-z0-9]+)*(\.d|\.test)?\.ts$/.test(name))).toEqual([]);
+  });
+});
+
+/** The rules are about code; a comment may name what it likes. */
+function withoutComments(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\//g, "").replace(/^\s*\/\/.*$/gm, "");
+}

@@ -1,0 +1,37 @@
+import { describe, expect, test } from "bun:test";
+import { BoundedText } from "../../src/core/bounded-text.ts";
+
+const marker = (count: number) => `<${count}>`;
+
+function filled(maxChars: number, ...pieces: string[]): BoundedText {
+  const text = new BoundedText(maxChars);
+  for (const piece of pieces) text.append(piece);
+  return text;
+}
+
+describe("BoundedText", () => {
+  test.each<[string, number, string[], string, number]>([
+    ["keeps a short text as it is", 10, ["abc", "def"], "abcdef", 0],
+    ["keeps a text of exactly the limit", 6, ["abcdef"], "abcdef", 0],
+    ["keeps head and tail and counts the rest", 6, ["abcdefghij"], "abc<4>hij", 4],
+    ["does so over many pieces", 6, [..."abcdefghij"], "abc<4>hij", 4],
+    ["gives an odd unit to the head", 5, ["abcdefghij"], "abc<5>ij", 5],
+    ["is empty without a piece", 5, [], "", 0],
+  ])("%s", (_title, maxChars, pieces, expected, dropped) => {
+    const text = filled(maxChars, ...pieces);
+    expect([text.toString(marker), text.dropped, text.isEmpty]).toEqual([expected, dropped, expected === ""]);
+  });
+
+  test("never leaves half of a surrogate pair", () => {
+    const text = filled(6, "ab😀cdefgh😀i").toString(marker);
+    expect(text.isWellFormed()).toBe(true);
+  });
+
+  test("holds little however much is appended", () => {
+    const text = new BoundedText(1000);
+    const piece = "x".repeat(10_000);
+    for (let i = 0; i < 20_000; i += 1) text.append(piece);
+    expect(text.dropped).toBe(200_000_000 - 1000);
+    expect(text.toString(marker).length).toBe(1000 + "<199999000>".length);
+  });
+});
