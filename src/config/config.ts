@@ -30,6 +30,10 @@ export interface Config {
   readonly logLevel: LogLevel;
   /** `MCP_SERVERS_CONFIG`, absolute. */
   readonly serversConfig: string | undefined;
+  /** `MCP_BRIDGE_ALLOW_SELF_SERVER`: a configured server may be the bridge itself. */
+  readonly allowSelfServer: boolean;
+  /** The user's home directory, absolute. */
+  readonly homeDir: string;
   /** The environment of the bridge, for children: engine clients get all of it, upstream servers a safe part. */
   readonly env: Readonly<Record<string, string>>;
 }
