@@ -1,0 +1,177 @@
+import type { Readable, Writable } from "node:stream";
+import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/server";
+import { LineSplitter } from "../core/lines.ts";
+import { type LineRefusal, parseLine, refuse, refuseLongLine } from "./json-line.ts";
+
+/** A 10 MB program fits, even where JSON escapes every character of it. */
+export const MAX_LINE_BYTES = 64 * 1024 * 1024;
+/** With this much unsent, no more input is read: a client that does not read its replies cannot make us hold more. */
+const MAX_BACKLOG_BYTES = 16 * 1024 * 1024;
+const INVALID_REQUEST = -32600;
+const SHUTTING_DOWN = -32000;
+
+/** The streams of a {@link LineTransport} and what it tells its owner. */
+export interface LineTransportOptions {
+  readonly stdin: Readable;
+  readonly stdout: Writable;
+  /** Input has ended; everything before was delivered. */
+  readonly onInputEnd: () => void;
+  /** The peer has closed our output: nobody reads replies any more. */
+  readonly onOutputClosed: () => void;
+  readonly onDropped: (reason: string) => void;
+}
+
+/**
+ * JSON-RPC messages as lines over a pair of streams. Unlike the SDK's own transport it survives input that is no
+ * message, reports the end of input without closing, and knows which requests still wait for their reply.
+ */
+export class LineTransport implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: (message: JSONRPCMessage) => void;
+
+  readonly #options: LineTransportOptions;
+  readonly #splitter = new LineSplitter(MAX_LINE_BYTES);
+  readonly #unanswered = new Set<string | number>();
+  readonly #idleWaiters = new Set<() => void>();
+  #backlogBytes = 0;
+  #outputClosed = false;
+  #closed = false;
+
+  constructor(options: LineTransportOptions) {
+    this.#options = options;
+  }
+
+  async start(): Promise<void> {
+    const { stdin, stdout } = this.#options;
+    stdout.on("error", this.#closeOutput).on("close", this.#closeOutput);
+    stdin.on("end", this.#endInput).on("close", this.#endInput).on("error", this.#endInput);
+    stdin.on("data", this.#read);
+    if (stdin.readableEnded || stdin.destroyed) setImmediate(this.#endInput);
+  }
+
+  /** Takes no further messages. The replies still owed can be sent. */
+  stopReading(): void {
+    const { stdin } = this.#options;
+    stdin.off("data", this.#read).off("end", this.#endInput).off("close", this.#endInput);
+    stdin.pause();
+  }
+
+  /** Resolves when every request that arrived has been answered or cancelled, and the client has all we wrote. */
+  idle(): Promise<void> {
+    if (this.#isIdle()) return Promise.resolve();
+    return new Promise((resolve) => this.#idleWaiters.add(resolve));
+  }
+
+  /** Answers what is still unanswered with an error. */
+  abandonRequests(): void {
+    for (const id of this.#unanswered) {
+      void this.#reply(refuse(id, SHUTTING_DOWN, "Cancelled: the server is shutting down").reply);
+    }
+    this.#unanswered.clear();
+    this.#wakeWhenIdle();
+  }
+
+  send(message: JSONRPCMessage): Promise<void> {
+    const isReply = !("method" in message) && message.id !== undefined;
+    const written = this.#reply(message);
+    if (isReply) this.#settle(message.id as string | number);
+    return written;
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.stopReading();
+    this.onclose?.();
+  }
+
+  readonly #read = (chunk: Uint8Array): void => {
+    for (const line of this.#splitter.push(chunk)) {
+      if (line.kind === "overflow") void this.#reply(refuseLongLine(line.maxBytes));
+      else this.#take(line.bytes);
+    }
+  };
+
+  #take(bytes: Uint8Array): void {
+    const parsed = parseLine(bytes);
+    switch (parsed.kind) {
+      case "message":
+        this.#deliver(parsed.message);
+        break;
+      case "refused":
+        void this.#reply(parsed.reply);
+        break;
+      case "dropped":
+        this.#options.onDropped(parsed.reason);
+        break;
+      case "blank":
+        break;
+    }
+  }
+
+  #deliver(message: JSONRPCMessage): void {
+    if ("method" in message) {
+      // A subscription is answered when it ends, so nothing waits for it.
+      if ("id" in message && message.method !== "subscriptions/listen") {
+        if (this.#unanswered.has(message.id)) {
+          const why = `Invalid Request: id ${JSON.stringify(message.id)} still waits for its reply`;
+          void this.#reply(refuse(message.id, INVALID_REQUEST, why).reply);
+          return;
+        }
+        this.#unanswered.add(message.id);
+      }
+      // A cancelled request is never answered.
+      if (message.method === "notifications/cancelled") this.#settle(message.params?.["requestId"]);
+    }
+    this.onmessage?.(message);
+  }
+
+  #settle(id: unknown): void {
+    this.#unanswered.delete(id as string | number);
+    this.#wakeWhenIdle();
+  }
+
+  /** Resolves when the stream wants more; replies to a peer that has gone are dropped. */
+  #reply(message: JSONRPCMessage | LineRefusal): Promise<void> {
+    if (this.#outputClosed) return Promise.resolve();
+    const { stdin, stdout } = this.#options;
+    const bytes = Buffer.from(`${JSON.stringify(message)}\n`);
+    this.#backlogBytes += bytes.length;
+    if (this.#backlogBytes > MAX_BACKLOG_BYTES) stdin.pause();
+    return new Promise((resolve) => {
+      const taken = stdout.write(bytes, () => {
+        this.#backlogBytes -= bytes.length;
+        if (this.#backlogBytes <= MAX_BACKLOG_BYTES && stdin.listeners("data").includes(this.#read))
+          stdin.resume();
+        resolve();
+        this.#wakeWhenIdle();
+      });
+      if (taken) resolve();
+    });
+  }
+
+  #isIdle(): boolean {
+    return this.#outputClosed || (this.#unanswered.size === 0 && this.#backlogBytes === 0);
+  }
+
+  #wakeWhenIdle(): void {
+    if (!this.#isIdle()) return;
+    for (const wake of this.#idleWaiters) wake();
+    this.#idleWaiters.clear();
+  }
+
+  readonly #endInput = (): void => {
+    // A last line without its newline is still a message.
+    this.#read(Buffer.from("\n"));
+    this.stopReading();
+    this.#options.onInputEnd();
+  };
+
+  readonly #closeOutput = (): void => {
+    if (this.#outputClosed) return;
+    this.#outputClosed = true;
+    this.#wakeWhenIdle();
+    this.#options.onOutputClosed();
+  };
+}
