@@ -1,0 +1,109 @@
+import { basename, extname } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import type { Config } from "../config/config.ts";
+import { assignPythonNames } from "../core/python-names.ts";
+import { CONFIG_SOURCES, type ConfigSource } from "./clients.ts";
+import { type FileServers, type NamedDefinition, normalizeDocument } from "./normalize.ts";
+import { readConfigFile } from "./read.ts";
+import { isSelfReference } from "./self.ts";
+import type { Discovery, DiscoveryProblem } from "./server-definition.ts";
+
+/** What only the running program knows. */
+export interface DiscoverOptions {
+  /** The bridge's own executable, for the self-reference check; `undefined` when an interpreter runs it from source. */
+  readonly selfPath?: string | undefined;
+}
+
+/**
+ * Reads every configuration source and names the servers: the first definition of a name keeps it, the same one again
+ * is dropped, and a different one becomes `name@<file>`. Never rejects because of a file; what is wrong with one is in
+ * `problems`.
+ */
+export async function discover(config: Config, options: DiscoverOptions = {}): Promise<Discovery> {
+  const problems: DiscoveryProblem[] = [];
+  const found: NamedDefinition[] = [];
+  for (const source of CONFIG_SOURCES) {
+    for (const file of await readSource(source, config)) {
+      problems.push(...file.problems);
+      found.push(...file.servers);
+    }
+  }
+  const usable = config.allowSelfServer ? found : await withoutSelf(found, config, options, problems);
+  const named = settleNames(usable, problems);
+  const aliases = assignPythonNames(named.map(({ name }) => name));
+  return { servers: named.map((server, index) => ({ ...server, alias: aliases[index] ?? "" })), problems };
+}
+
+async function readSource(source: ConfigSource, config: Config): Promise<readonly FileServers[]> {
+  let files: readonly string[];
+  try {
+    files = await source.locate(config);
+  } catch (error) {
+    const message = `cannot be listed: ${error instanceof Error ? error.message : String(error)}`;
+    return [{ servers: [], problems: [{ where: config.stateDir, message }] }];
+  }
+  return Promise.all(files.map((file) => readServers(file, source, config.homeDir)));
+}
+
+async function readServers(file: string, source: ConfigSource, homeDir: string): Promise<FileServers> {
+  const outcome = await readConfigFile(file);
+  switch (outcome.kind) {
+    case "document":
+      return normalizeDocument(outcome.document, source.serversKey, homeDir);
+    case "problem":
+      return { servers: [], problems: [outcome.problem] };
+    case "missing": {
+      const message = `does not exist: expected the file that ${source.client} names`;
+      return { servers: [], problems: source.explicit ? [{ where: file, message }] : [] };
+    }
+    case "empty":
+      return { servers: [], problems: [] };
+  }
+}
+
+async function withoutSelf(
+  found: readonly NamedDefinition[],
+  config: Config,
+  options: DiscoverOptions,
+  problems: DiscoveryProblem[],
+): Promise<readonly NamedDefinition[]> {
+  const self = { selfPath: options.selfPath, searchPath: config.env["PATH"] ?? "" };
+  const kept: NamedDefinition[] = [];
+  for (const server of found) {
+    if (await isSelfReference(server, self)) {
+      const message = `${JSON.stringify(server.name)} is this program itself and is left out: it would start itself without end`;
+      problems.push({ where: server.origin.file, message });
+    } else kept.push(server);
+  }
+  return kept;
+}
+
+function settleNames(
+  found: readonly NamedDefinition[],
+  problems: DiscoveryProblem[],
+): readonly NamedDefinition[] {
+  const byName = new Map<string, NamedDefinition>();
+  for (const server of found) {
+    const first = byName.get(server.name);
+    if (first === undefined) byName.set(server.name, server);
+    else if (![...byName.values()].some((known) => isSameServer(known, server))) {
+      const name = freeName(server, byName);
+      byName.set(name, { ...server, name });
+      const [old, renamed] = [server.name, name].map((text) => JSON.stringify(text));
+      const message = `${old} is a different server in ${first.origin.file}; this one is called ${renamed}`;
+      problems.push({ where: server.origin.file, message });
+    }
+  }
+  return [...byName.values()];
+}
+
+function isSameServer(one: NamedDefinition, other: NamedDefinition): boolean {
+  return one.origin.key === other.origin.key && isDeepStrictEqual(one.transport, other.transport);
+}
+
+function freeName({ name, origin }: NamedDefinition, taken: ReadonlyMap<string, unknown>): string {
+  const wanted = `${name}@${basename(origin.file, extname(origin.file))}`;
+  let free = wanted;
+  for (let count = 2; taken.has(free); count++) free = `${wanted}-${count}`;
+  return free;
+}

@@ -1,0 +1,55 @@
+import { realpath } from "node:fs/promises";
+import { basename, delimiter, isAbsolute, join } from "node:path";
+import type { NamedDefinition } from "./normalize.ts";
+
+const OWN_NAME = "sandpy";
+/** Programs that run another one which their arguments name. */
+const RUNNERS = new Set(["npx", "bunx", "pnpx", "npm", "pnpm", "yarn", "bun", "node", "env", "uvx", "pipx"]);
+
+/** How the bridge recognises itself. */
+export interface SelfCheck {
+  /** The path of the running program, or `undefined` where it is an interpreter and says nothing. */
+  readonly selfPath: string | undefined;
+  /** The `PATH` on which a bare command is looked up. */
+  readonly searchPath: string;
+}
+
+/**
+ * Whether a definition would start the bridge itself, which would start the same servers again, without end: by name,
+ * by any path or link to the running program, or through a runner such as `npx`. A wrapper script is not seen through;
+ * for those there is the depth variable.
+ */
+export async function isSelfReference({ transport }: NamedDefinition, self: SelfCheck): Promise<boolean> {
+  const { command, args } = transport;
+  if (isOwnName(command)) return true;
+  if (RUNNERS.has(programName(command)) && args.some(isOwnName)) return true;
+  if (self.selfPath === undefined) return false;
+  const [own, configured] = await Promise.all([
+    resolveReal(self.selfPath),
+    findProgram(command, self.searchPath),
+  ]);
+  return own !== undefined && own === configured;
+}
+
+function isOwnName(word: string): boolean {
+  return programName(word).replace(/(?<=.)@.*$/, "") === OWN_NAME;
+}
+
+function programName(path: string): string {
+  return basename(path.replaceAll("\\", "/"))
+    .replace(/\.(exe|cmd)$/i, "")
+    .toLowerCase();
+}
+
+async function findProgram(command: string, searchPath: string): Promise<string | undefined> {
+  if (isAbsolute(command)) return resolveReal(command);
+  for (const folder of searchPath.split(delimiter)) {
+    const found = folder === "" ? undefined : await resolveReal(join(folder, command));
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function resolveReal(path: string): Promise<string | undefined> {
+  return realpath(path).catch(() => undefined); // missing: then it is not us
+}
