@@ -1,0 +1,126 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { type Kernel, type KernelEvents, startKernel } from "../../src/kernel/kernel.ts";
+import { MAX_FRAME_BYTES } from "../../src/kernel/protocol.ts";
+import { BUNDLE_HASH } from "../../src/kernel/source.ts";
+import { startHostSandbox } from "../helpers/host-sandbox.ts";
+import { createMemoryLog } from "../helpers/logs.ts";
+
+const SCRIPTED = join(import.meta.dir, "../fixtures/kernels/scripted.py");
+
+interface Started {
+  readonly kernel: Kernel;
+  readonly events: string[];
+  readonly ended: Promise<string>;
+  readonly log: ReturnType<typeof createMemoryLog>;
+}
+
+const open: Kernel[] = [];
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((kernel) => kernel.close()));
+});
+
+/** Starts a supervisor that follows `script` (see the fixture). */
+async function start(script: string, helloDeadlineMs = 5000): Promise<Started> {
+  const events: string[] = [];
+  const ended = Promise.withResolvers<string>();
+  const log = createMemoryLog();
+  const handlers: KernelEvents = {
+    onStream: (name, text) => events.push(`${name}: ${text}`),
+    onRpc: (frame) => events.push(`rpc ${frame.id} ${frame.method}`),
+    onDied: (frame) => events.push(`died ${frame.generation} ${frame.reason}`),
+    onEnded: (reason) => ended.resolve(reason),
+  };
+  const sandbox = await startHostSandbox(["python3", "-I", "-u", SCRIPTED, script, BUNDLE_HASH]);
+  const kernel = await startKernel({
+    sandbox,
+    settings: { protocol: 1, max_frame_bytes: MAX_FRAME_BYTES, rlimits: null },
+    events: handlers,
+    log,
+    helloDeadlineMs,
+    signal: new AbortController().signal,
+  });
+  open.push(kernel);
+  return { kernel, events, ended: ended.promise, log };
+}
+
+const cell = (id: number) => ({ id, code: "1", servers: [], loaded: [], argv: null, filename: null });
+
+describe("startKernel", () => {
+  test("greets and runs a cell", async () => {
+    const { kernel } = await start(
+      'hello()\nwho, frame = recv()\ndone(frame["id"], result=frame["code"])\nrecv()',
+    );
+    expect(kernel.python).toBe("3.0.0");
+    expect(await kernel.execute(cell(4))).toMatchObject({ kind: "done", frame: { id: 4, result: "1" } });
+  });
+
+  test.each([
+    [
+      "ends at once",
+      'sys.stderr.write("no python here")\nsys.exit(127)',
+      "it ended with code 127: no python here",
+    ],
+    ["speaks another protocol", "hello(protocol=2)\nrecv()", "another program (protocol 2, expected 1)"],
+    ["runs other sources", 'hello(bundle="f00")\nrecv()', "another program (protocol 1, expected 1)"],
+    ["says nothing", "recv()", "starting Python in the sandbox took longer than 300 ms"],
+    [
+      "writes a line without an end",
+      'raw(b"x" * 40_000_000)\nrecv()',
+      "a line longer than the protocol allows",
+    ],
+  ])("rejects a sandbox that %s", async (_title, script, message) => {
+    const error = await start(script, 300).catch((e: unknown) => e);
+    expect(error).toMatchObject({ code: "KERNEL_START_FAILED", message: expect.stringContaining(message) });
+  });
+});
+
+describe("a running kernel", () => {
+  test("drops lines that are not frames and goes on", async () => {
+    const { kernel, log } = await start(
+      'hello()\nraw(b"junk\\n1\\n[]\\n\\xff\\n\\n")\n_, frame = recv()\ndone(frame["id"])\nrecv()',
+    );
+    expect(await kernel.execute(cell(1))).toMatchObject({ kind: "done" });
+    expect(log.lines.filter((line) => line.includes("dropped a line"))).toHaveLength(5);
+  });
+
+  test("ignores a done for another id and a second done", async () => {
+    const { kernel } = await start(
+      'hello()\n_, f = recv()\ndone(99, result="forged")\ndone(f["id"], result="mine")\ndone(f["id"], result="again")\n' +
+        '_, f = recv()\ndone(f["id"], result="second")\nrecv()',
+    );
+    expect(await kernel.execute(cell(1))).toMatchObject({ kind: "done", frame: { result: "mine" } });
+    expect(await kernel.execute(cell(2))).toMatchObject({ kind: "done", frame: { result: "second" } });
+  });
+
+  test("hands on streams, requests and deaths in order", async () => {
+    const { kernel, events } = await start(
+      'hello()\n_, f = recv()\nsend("s", {"type": "stream", "name": "stdout", "data": "a"})\n' +
+        'send("k", {"type": "rpc", "id": 5, "method": "servers", "params": {}})\n' +
+        'send("s", {"type": "died", "generation": 1, "reason": "signal", "code": None, "signal": "SIGSEGV", "detail": None})\nrecv()',
+    );
+    expect(await kernel.execute(cell(1))).toMatchObject({ kind: "died", frame: { signal: "SIGSEGV" } });
+    expect(events).toEqual(["stdout: a", "rpc 5 servers", "died 1 signal"]);
+  });
+
+  test("ends the execution and says why when the sandbox ends", async () => {
+    const { kernel, ended } = await start('hello()\nrecv()\nsys.stderr.write("bye")\nsys.exit(3)');
+    expect(await kernel.execute(cell(1))).toEqual({ kind: "ended", reason: "it ended with code 3: bye" });
+    expect(await ended).toBe("it ended with code 3: bye");
+    expect(await kernel.execute(cell(2))).toEqual({ kind: "ended", reason: "it ended with code 3: bye" });
+  });
+
+  test("kills a sandbox that sends a line longer than allowed", async () => {
+    const { kernel, ended } = await start('hello()\nrecv()\nraw(b"y" * 40_000_000)\nrecv()');
+    const end = await kernel.execute(cell(1));
+    expect(end).toEqual({ kind: "ended", reason: "it sent a line longer than the protocol allows" });
+    expect(await ended).toBe("it sent a line longer than the protocol allows");
+  });
+
+  test("rejects a reset that is not carried out", async () => {
+    const { kernel } = await start("hello()\nrecv()\nrecv()");
+    expect(await kernel.reset(100).catch((e: Error) => e.message)).toBe(
+      "replacing the Python process took longer than 100 ms",
+    );
+  });
+});

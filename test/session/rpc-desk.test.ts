@@ -1,0 +1,150 @@
+import { describe, expect, test } from "bun:test";
+import { BridgeError } from "../../src/core/errors.ts";
+import type { HostTools, ToolResult } from "../../src/kernel/host-tools.ts";
+import type { OutgoingLine, RpcFrame } from "../../src/kernel/protocol.ts";
+import { parseRpc } from "../../src/kernel/rpc.ts";
+import { RpcDesk } from "../../src/session/rpc-desk.ts";
+
+type CallTool = HostTools["callTool"];
+
+function createDesk(callTool: CallTool, budgetMs = 5000): RpcDesk {
+  const tools: HostTools = {
+    servers: () => [],
+    connect: async () => undefined,
+    tools: async () => [],
+    callTool,
+  };
+  return new RpcDesk({ tools, parse: parseRpc, budgetMs: () => budgetMs });
+}
+
+function callFrame(id: number, timeout: number | null = null): RpcFrame {
+  return {
+    type: "rpc",
+    id,
+    method: "call_tool",
+    params: { server: "fx", tool: "t", arguments: {}, timeout },
+  };
+}
+
+async function ask(desk: RpcDesk, frame: RpcFrame): Promise<OutgoingLine[]> {
+  const replies: OutgoingLine[] = [];
+  await desk.serve(frame, async (line) => {
+    replies.push(line);
+  });
+  return replies;
+}
+
+/** A call that ends only when its signal aborts. */
+const hang: CallTool = (_call, signal) =>
+  new Promise((_resolve, reject) =>
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true }),
+  );
+
+const result = (changes: Record<string, unknown>): ToolResult => ({ content: [], ...changes });
+
+describe("RpcDesk", () => {
+  test("answers with the result as the server gave it", async () => {
+    const desk = createDesk(async () => result({ structuredContent: { n: 1 }, _meta: { x: 1 } }));
+    expect(await ask(desk, callFrame(3))).toEqual([
+      ["k", { type: "reply", id: 3, value: { content: [], structuredContent: { n: 1 }, _meta: { x: 1 } } }],
+    ]);
+  });
+
+  test.each<[string, ToolResult, string]>([
+    [
+      "its text",
+      result({ isError: true, content: [{ type: "text", text: "no such repo" }] }),
+      "no such repo",
+    ],
+    [
+      "all its texts",
+      result({
+        isError: true,
+        content: [{ type: "text", text: "a" }, { type: "image" }, { type: "text", text: "b" }],
+      }),
+      "a\nb",
+    ],
+    [
+      "a useful message when it has none",
+      result({ isError: true }),
+      'the tool reported an error without a text: {"content":[],"isError":true}',
+    ],
+  ])("turns isError into a failure with %s", async (_title, value, message) => {
+    const [reply] = await ask(
+      createDesk(async () => value),
+      callFrame(1),
+    );
+    expect(reply?.[1]).toEqual({
+      type: "reply_error",
+      id: 1,
+      error: { kind: "tool", message, server: "fx", tool: "t" },
+    });
+  });
+
+  test.each<[string, string, string]>([
+    ["UPSTREAM_UNKNOWN_TOOL", "unknown", "no tool t"],
+    ["UPSTREAM_UNREACHABLE", "unreachable", "gone"],
+    ["LIMIT_EXCEEDED", "limit", "too big"],
+    ["INTERNAL", "internal", "oops"],
+  ])("turns %s into kind %s", async (code, kind, message) => {
+    const desk = createDesk(() =>
+      Promise.reject(new BridgeError(code as "INTERNAL", message, { hint: "do this" })),
+    );
+    const [reply] = await ask(desk, callFrame(1));
+    expect(reply?.[1]).toMatchObject({ error: { kind, message: `${message} (do this)` } });
+  });
+
+  test.each<[string, RpcFrame, number]>([
+    ["the call's own timeout", callFrame(1, 0.02), 5000],
+    ["what is left of the execution", callFrame(1), 20],
+  ])("ends a call after %s", async (_title, frame, budgetMs) => {
+    const [reply] = await ask(createDesk(hang, budgetMs), frame);
+    expect(reply?.[1]).toMatchObject({ type: "reply_error", error: { kind: "timeout" } });
+  });
+
+  test("ends the calls under way when it abandons them, and serves later ones", async () => {
+    let calls = 0;
+    const desk = createDesk((call, signal) =>
+      calls++ === 0 ? hang(call, signal) : Promise.resolve(result({})),
+    );
+    const first = ask(desk, callFrame(1));
+    desk.abandon("the execution was stopped");
+    expect((await first)[0]?.[1]).toMatchObject({
+      error: { kind: "internal", message: "the execution was stopped" },
+    });
+    expect((await ask(desk, callFrame(2)))[0]?.[1]).toMatchObject({ type: "reply" });
+  });
+
+  test.each<[string, Partial<RpcFrame>]>([
+    ["an unknown method", { method: "read_file" }],
+    ["a server that is no text", { params: { server: 1, tool: "t", arguments: {}, timeout: null } }],
+    ["arguments that are no object", { params: { server: "s", tool: "t", arguments: [1], timeout: null } }],
+    ["a name without end", { params: { server: "s".repeat(300), tool: "t", arguments: {}, timeout: null } }],
+  ])("refuses %s", async (_title, changes) => {
+    const [reply] = await ask(createDesk(hang), { ...callFrame(1), ...changes });
+    expect(reply?.[1]).toMatchObject({ type: "reply_error", error: { kind: "internal" } });
+  });
+
+  test("bounds what is with the servers and what waits", async () => {
+    let active = 0;
+    let most = 0;
+    const gate = Promise.withResolvers<void>();
+    const desk = createDesk(async () => {
+      active += 1;
+      most = Math.max(most, active);
+      await gate.promise;
+      active -= 1;
+      return result({});
+    });
+    const asked = Array.from({ length: 10_000 }, (_, id) => ask(desk, callFrame(id)));
+    const [refused] = await ask(desk, callFrame(10_001));
+    expect(refused?.[1]).toMatchObject({ error: { kind: "limit" } });
+    gate.resolve();
+    const replies = (await Promise.all(asked)).flat();
+    expect([replies.length, most, replies.every((line) => line[1].type === "reply")]).toEqual([
+      10_000,
+      256,
+      true,
+    ]);
+  });
+});
