@@ -103,11 +103,15 @@ describe("RpcDesk", () => {
   });
 
   test("ends the calls under way when it abandons them, and serves later ones", async () => {
-    let calls = 0;
-    const desk = createDesk((call, signal) =>
-      calls++ === 0 ? hang(call, signal) : Promise.resolve(result({})),
-    );
+    const called = Promise.withResolvers<void>();
+    let hanging = true;
+    const desk = createDesk((call, signal) => {
+      called.resolve();
+      return hanging ? hang(call, signal) : Promise.resolve(result({}));
+    });
     const first = ask(desk, callFrame(1));
+    await called.promise;
+    hanging = false;
     desk.abandon("the execution was stopped");
     expect((await first)[0]?.[1]).toMatchObject({
       error: { kind: "internal", message: "the execution was stopped" },
