@@ -30,8 +30,8 @@ export type ToolResult = Readonly<Record<string, unknown>>;
  * `UPSTREAM_*` code and stops early when `signal` aborts.
  */
 export interface HostTools {
-  /** All usable servers, without starting any. */
-  servers(): readonly ServerSummary[];
+  /** All usable servers, without starting any. Asynchronous, since the first call reads the configuration files. */
+  servers(): Promise<readonly ServerSummary[]>;
   /** Connects a server if it is not connected. Unknown names are refused with the known ones listed. */
   connect(server: string, signal: AbortSignal): Promise<void>;
   tools(server: string, signal: AbortSignal): Promise<readonly ToolSummary[]>;

@@ -106,7 +106,7 @@ class PythonSession implements Session {
       const frame = {
         id: this.#nextId++,
         code: request.code,
-        servers: tools.servers(),
+        servers: await tools.servers(),
         loaded: request.servers,
         argv: request.script?.argv ?? null,
         filename: request.script?.filename ?? null,

@@ -81,7 +81,7 @@ export class RpcDesk {
     const { tools } = this.#options;
     switch (request.method) {
       case "servers":
-        return tools.servers();
+        return await tools.servers();
       case "tools":
         return tools.tools(request.params.server, signal);
       case "call_tool": {

@@ -9,7 +9,7 @@ type CallTool = HostTools["callTool"];
 
 function createDesk(callTool: CallTool, budgetMs = 5000): RpcDesk {
   const tools: HostTools = {
-    servers: () => [],
+    servers: async () => [],
     connect: async () => undefined,
     tools: async () => [],
     callTool,
