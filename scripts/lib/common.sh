@@ -2,6 +2,7 @@
 # What all scripts share. Source it from a bash script that has set -euo pipefail; works with bash 3.2 as well.
 
 ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)"
+# shellcheck disable=SC2034 # used by the files that source this one
 TOOLS="$ROOT/.tools"
 
 # Progress goes to stderr: stdout belongs to a script's answer.

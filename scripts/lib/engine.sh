@@ -23,7 +23,7 @@ engine_run() {
   [ "$files" -le 1024 ] || files=1024
   set -- --rm --network none --ulimit "nofile=$files:$files" --ulimit nproc=512:512 "$image" "$@"
   if bounded 60 "$engine" run "$@" 2>/dev/null; then return 0; fi
-  [ "$engine" = podman ] && have runc && bounded 60 "$engine" --runtime runc run "$@" 2>/dev/null
+  [ "${engine%-rootless}" = podman ] && have runc && bounded 60 "$engine" --runtime runc run "$@" 2>/dev/null
 }
 
 image_runs() {
@@ -63,19 +63,26 @@ import_host_image() {
   "$1" import --change "LABEL sandpy.fingerprint=$2" --change "ENV LANG=C.UTF-8" - "$HOST_IMAGE" >/dev/null 2>&1
 }
 
-# prepare_image ENGINE: makes an image ready in this engine and sets IMAGE to its name.
+# prepare_image ENGINE: makes an image ready in this engine and sets IMAGE to its name. MCP_BRIDGE_IMAGE chooses it.
 prepare_image() {
   local engine=$1 fingerprint tar
   IMAGE="${MCP_BRIDGE_IMAGE:-$DEFAULT_IMAGE}"
-  if has_image "$engine" "$IMAGE"; then return 0; fi
+  if [ "$IMAGE" != "$HOST_IMAGE" ] && has_image "$engine" "$IMAGE"; then return 0; fi
   fingerprint="$(host_image_fingerprint || true)"
-  if [ "$IMAGE" = "$DEFAULT_IMAGE" ] && [ -n "$fingerprint" ] && has_host_image "$engine" "$fingerprint"; then
-    IMAGE="$HOST_IMAGE"
-    return 0
+  case "$IMAGE" in
+    "$DEFAULT_IMAGE" | "$HOST_IMAGE")
+      if [ -n "$fingerprint" ] && has_host_image "$engine" "$fingerprint"; then
+        IMAGE="$HOST_IMAGE"
+        return 0
+      fi
+      ;;
+  esac
+  if [ "$IMAGE" != "$HOST_IMAGE" ]; then
+    say "about to pull $IMAGE with $engine (at most $PULL_SECONDS s)"
+    if bounded "$PULL_SECONDS" "$engine" pull "$IMAGE" >/dev/null 2>&1; then return 0; fi
+    [ "$IMAGE" = "$DEFAULT_IMAGE" ] || return 1
   fi
-  say "about to pull $IMAGE with $engine (at most $PULL_SECONDS s)"
-  if bounded "$PULL_SECONDS" "$engine" pull "$IMAGE" >/dev/null 2>&1; then return 0; fi
-  [ "$IMAGE" = "$DEFAULT_IMAGE" ] && [ -n "$fingerprint" ] || return 1
+  [ -n "$fingerprint" ] || return 1
   tar="$(host_image_tar)" || return 1
   IMAGE="$HOST_IMAGE"
   import_host_image "$engine" "$fingerprint" <"$tar"

@@ -1,0 +1,101 @@
+# shellcheck shell=bash
+# Every engine that this machine can run, made ready for the end-to-end tests. Needs engine.sh; root gets all of them.
+
+TEST_USER="sandpy-test"
+TEST_ENGINES="" # "podman=IMAGE podman-rootless=IMAGE docker=IMAGE", those that work
+DOCKERD_PID=""
+
+# A command as the ordinary user whose podman is rootless, with nothing of root's environment but the test's own.
+as_test_user() {
+  local uid
+  uid="$(id -u "$TEST_USER")"
+  runuser -u "$TEST_USER" -- env -i \
+    HOME="/home/$TEST_USER" USER="$TEST_USER" LANG=C.UTF-8 XDG_RUNTIME_DIR="/run/user/$uid" \
+    PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin "$@"
+}
+
+# Named like the engine, so that the functions of engine.sh take it for one.
+podman-rootless() {
+  (cd / && as_test_user podman "$@")
+}
+
+# On Debian as root: the packages that make podman, rootless podman and docker possible.
+install_test_engines() {
+  local missing=""
+  if ! [ "$(id -u)" -eq 0 ] || ! have apt-get; then return 0; fi
+  have podman || missing="$missing podman runc"
+  have newuidmap || missing="$missing uidmap"
+  have slirp4netns || missing="$missing slirp4netns"
+  have fuse-overlayfs || missing="$missing fuse-overlayfs"
+  have dockerd || missing="$missing docker.io"
+  [ -n "$missing" ] || return 0
+  # shellcheck disable=SC2086 # a list of package names
+  install_packages "the tests run on podman, rootless podman and docker" $missing
+}
+
+# The ordinary user with its runtime folder and the overlay driver, which starts ten times as fast as the default one.
+prepare_test_user() {
+  local uid config="/home/$TEST_USER/.config/containers"
+  if ! id "$TEST_USER" >/dev/null 2>&1; then
+    say "about to create the user \"$TEST_USER\" for rootless podman"
+    useradd --create-home --home-dir "/home/$TEST_USER" --shell /bin/bash "$TEST_USER"
+  fi
+  grep -qs "^$TEST_USER:" /etc/subuid || usermod --add-subuids 400000-465535 --add-subgids 400000-465535 "$TEST_USER"
+  uid="$(id -u "$TEST_USER")"
+  mkdir -p "/run/user/$uid"
+  chown "$TEST_USER:" "/run/user/$uid"
+  chmod 700 "/run/user/$uid"
+  if ! [ -e "$config/storage.conf" ]; then
+    as_test_user mkdir -p "$config"
+    printf '[storage]\ndriver = "overlay"\n' | as_test_user tee "$config/storage.conf" >/dev/null
+  fi
+}
+
+# A daemon of our own where none answers. stop_dockerd ends it; one that was there before stays.
+start_dockerd() {
+  local tick=0
+  if [ "$(id -u)" -ne 0 ] || ! have dockerd || engine_answers docker; then return 0; fi
+  say "about to start dockerd"
+  dockerd --iptables=false --ip6tables=false --bridge=none >"$REPORTS/dockerd.log" 2>&1 </dev/null &
+  DOCKERD_PID=$!
+  while [ "$tick" -lt 60 ] && kill -0 "$DOCKERD_PID" 2>/dev/null; do
+    if docker info >/dev/null 2>&1; then return 0; fi
+    sleep 0.5
+    tick=$((tick + 1))
+  done
+  say "dockerd did not start; its last words:"
+  tail -n 5 "$REPORTS/dockerd.log" >&2
+}
+
+stop_dockerd() {
+  local tick=0
+  [ -n "$DOCKERD_PID" ] || return 0
+  kill "$DOCKERD_PID" 2>/dev/null || true
+  while [ "$tick" -lt 100 ] && kill -0 "$DOCKERD_PID" 2>/dev/null; do
+    sleep 0.1
+    tick=$((tick + 1))
+  done
+  kill -9 "$DOCKERD_PID" 2>/dev/null || true
+  DOCKERD_PID=""
+}
+
+# prepare_test_engines: sets TEST_ENGINES. An engine that cannot run here is named, not an error.
+prepare_test_engines() {
+  local engine names="podman docker"
+  if [ "$(id -u)" -eq 0 ] && [ "$(uname -s)" = Linux ]; then
+    names="podman podman-rootless docker"
+    if have podman && have useradd && have runuser; then prepare_test_user; fi
+    start_dockerd
+  fi
+  TEST_ENGINES=""
+  for engine in $names; do
+    if engine_works "$engine"; then
+      # An ordinary user's podman is the rootless one.
+      if [ "$engine" = podman ] && [ "$(id -u)" -ne 0 ]; then engine=podman-rootless; fi
+      TEST_ENGINES="$TEST_ENGINES $engine=$IMAGE"
+    else
+      say "no $engine here: its tests do not run"
+    fi
+  done
+  TEST_ENGINES="${TEST_ENGINES# }"
+}
