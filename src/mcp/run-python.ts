@@ -64,8 +64,7 @@ export function renderRunResult(result: RunResult): TextResult {
   if (result.result !== null) parts.push(result.result);
   if (result.stderr !== "") parts.push(`[stderr]\n${result.stderr}`);
   if (result.error !== null) parts.push(renderCodeError(result.error));
-  const ending = renderEnding(result);
-  if (ending !== undefined) parts.push(ending);
+  parts.push(renderEnding(result));
   parts.push(...result.notes.map((note) => `[note] ${note}`));
   const text = joinLines(parts);
   return isFailure(result) ? errorResult(text) : { content: [{ type: "text", text: text.toWellFormed() }] };
@@ -140,19 +139,10 @@ function renderCodeError({ ename, evalue, traceback }: NonNullable<RunResult["er
   return traceback === "" ? `${ename}: ${evalue}` : traceback;
 }
 
-function renderEnding({ status, exitCode }: RunResult): string | undefined {
-  switch (status) {
-    case "exit":
-      return `[exit] code ${exitCode ?? 0}`;
-    case "timeout":
-      return "[timeout] stopped at the time limit";
-    case "cancelled":
-      return "[cancelled] stopped before its end";
-    case "died":
-      return "[died] the Python process ended while the code ran";
-    default:
-      return undefined;
-  }
+/** How a run ended that did not end by itself; where there are notes, they say it, and better. */
+function renderEnding({ status, exitCode, notes }: RunResult): string {
+  if (status === "exit") return `[exit] code ${exitCode ?? 0}`;
+  return status === "ok" || status === "error" || notes.length > 0 ? "" : `[${status}]`;
 }
 
 function isFailure({ status, exitCode }: RunResult): boolean {

@@ -1,0 +1,97 @@
+import type { ArgDef, ArgsDef } from "citty";
+import { BridgeError } from "../core/errors.ts";
+import { findNearest } from "./nearest.ts";
+
+/** Values under the declared names; a positional that may be left out is absent. */
+export interface ParsedArguments {
+  readonly values: Readonly<Record<string, string | boolean>>;
+  /** What stood after `--`, untouched. */
+  readonly rest: readonly string[];
+  readonly helpAsked: boolean;
+}
+
+/** A positional of this name is declared for the help alone: it stands for everything after `--`. */
+export const REST = "args";
+
+/**
+ * Checks the words after a command against its declaration. Throws `USAGE` for a flag that is not declared, a value
+ * that is missing or too much, and a positional that nobody expects; citty's own parser accepts all of these.
+ */
+export function parseArguments(words: readonly string[], declared: ArgsDef): ParsedArguments {
+  const values: Record<string, string | boolean> = {};
+  const positionals = Object.keys(declared).filter(
+    (name) => declared[name]?.type === "positional" && name !== REST,
+  );
+  const end = words.includes("--") ? words.indexOf("--") : words.length;
+  let helpAsked = false;
+  let filled = 0;
+  for (let index = 0; index < end; index++) {
+    const word = words[index] ?? "";
+    if (word === "--help" || word === "-h") helpAsked = true;
+    else if (word.startsWith("-") && word !== "-") {
+      const { name, flag, value } = readFlag(word, declared);
+      if (name in values) throw usage(`${flag} is given twice`);
+      if (declared[name]?.type === "boolean") {
+        if (value !== undefined) throw usage(`${flag} takes no value, but has ${JSON.stringify(value)}`);
+        values[name] = true;
+      } else {
+        values[name] = value ?? takeValue(words, ++index, end, flag, declared[name]);
+      }
+    } else {
+      const name = positionals[filled++];
+      if (name === undefined) throw unexpected(word, REST in declared);
+      values[name] = word;
+    }
+  }
+  const missing = positionals.slice(filled).find((name) => declared[name]?.required !== false);
+  if (missing !== undefined && !helpAsked) throw usage(`${missing.toUpperCase()} is missing`);
+  const rest = words.slice(end + 1);
+  if (rest[0] !== undefined && !(REST in declared)) throw unexpected(rest[0], false);
+  return { values, rest, helpAsked };
+}
+
+/** A `USAGE` error; `hint` says what to type instead. */
+export function usage(message: string, hint?: string): BridgeError {
+  return new BridgeError("USAGE", message, hint === undefined ? {} : { hint });
+}
+
+/** `hint` for a word that is none of `names`. */
+export function didYouMean(typed: string, names: readonly string[]): string | undefined {
+  const nearest = findNearest(typed, names);
+  return nearest === undefined ? undefined : `Did you mean "${nearest}"?`;
+}
+
+function readFlag(word: string, declared: ArgsDef) {
+  const equals = word.indexOf("=");
+  const flag = equals === -1 ? word : word.slice(0, equals);
+  const value = equals === -1 ? undefined : word.slice(equals + 1);
+  const options = Object.entries(declared).filter(([, arg]) => arg.type !== "positional");
+  const name = options.find(
+    ([name, arg]) => flag === `--${name}` || aliasesOf(arg).some((alias) => flag === `-${alias}`),
+  )?.[0];
+  if (name === undefined) {
+    const known = [...options.map(([name]) => `--${name}`), "--help"];
+    throw usage(`unknown flag ${JSON.stringify(flag)}`, didYouMean(flag, known));
+  }
+  return { name, flag, value };
+}
+
+function takeValue(words: readonly string[], index: number, end: number, flag: string, arg?: ArgDef): string {
+  const value = words[index];
+  // A flag in its place is a value forgotten; one that starts with a dash can be given as --flag=-value.
+  if (index >= end || value === undefined || (value.startsWith("-") && value !== "-")) {
+    throw usage(`${flag} needs a value`, `Type ${flag}=<${arg?.valueHint ?? "value"}>.`);
+  }
+  return value;
+}
+
+function unexpected(word: string, takesRest: boolean): BridgeError {
+  const hint = takesRest ? 'Arguments of the program come after "--".' : undefined;
+  return usage(`unexpected argument ${JSON.stringify(word)}`, hint);
+}
+
+function aliasesOf(arg: ArgDef): readonly string[] {
+  const alias = "alias" in arg ? arg.alias : undefined;
+  if (alias === undefined) return [];
+  return typeof alias === "string" ? [alias] : alias;
+}

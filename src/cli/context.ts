@@ -1,0 +1,45 @@
+import type { Readable, Writable } from "node:stream";
+import type { Config } from "../config/config.ts";
+import type { Log } from "../core/log.ts";
+import type { ExecuteRequest, Outcome } from "../session/outcome.ts";
+
+/** The signals that end the program in an orderly way. */
+export const STOP_SIGNALS = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 } as const;
+export type StopSignal = keyof typeof STOP_SIGNALS;
+
+/** The process, as the commands see it. */
+export interface CliIo {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly stdin: Readable;
+  readonly stdout: Writable;
+  readonly stderr: Writable;
+  /** A person sits at stdin, so no MCP client does. */
+  readonly stdinIsTerminal: boolean;
+  /** The binary that runs; `undefined` when run from source. */
+  readonly selfPath: string | undefined;
+  /** Calls `handler` at each signal, instead of ending the process; returns how to stop that. */
+  onStopSignal(handler: (signal: StopSignal) => void): () => void;
+}
+
+/** What the commands use of `app`; its `Bridge` has this shape. */
+export interface CliBridge {
+  openSession(): CliSession;
+  serveStdio(io: { readonly stdin: Readable; readonly stdout: Writable }): CliService;
+  close(): Promise<void>;
+}
+
+export interface CliService {
+  readonly done: Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface CliSession {
+  execute(request: ExecuteRequest, signal: AbortSignal): Promise<Outcome>;
+  close(): Promise<void>;
+}
+
+/** What each command is given. */
+export interface CliContext {
+  readonly io: CliIo;
+  readonly createBridge: (config: Config, options: { readonly log: Log }) => Promise<CliBridge>;
+}

@@ -1,0 +1,17 @@
+import { type ArgsDef, defineCommand } from "citty";
+
+/** The command tree. Commands are loaded when they are called: `--help` must not load an MCP SDK. */
+export const root = defineCommand<ArgsDef>({
+  meta: {
+    name: "sandpy",
+    description:
+      "Sandpy runs Python in a locked-down container for MCP clients.\nAlone, with a client at its stdin, it serves MCP.",
+  },
+  args: {
+    version: { type: "boolean", alias: "V", description: "print the version" },
+  },
+  subCommands: {
+    serve: () => import("./serve.ts").then((module) => module.serveCommand),
+    run: () => import("./run.ts").then((module) => module.runCommand),
+  },
+});

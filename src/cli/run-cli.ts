@@ -1,0 +1,99 @@
+import type { ArgsDef, CommandDef, CommandMeta, ParsedArgs, Resolvable } from "citty";
+import { type BridgeError, toBridgeError } from "../core/errors.ts";
+import { COMMIT, VERSION } from "../core/version.ts";
+import { didYouMean, parseArguments, usage } from "./arguments.ts";
+import type { CliContext, CliIo } from "./context.ts";
+import { print } from "./output.ts";
+import { renderHelp } from "./render-help.ts";
+import { root } from "./root.ts";
+
+const NAME = "sandpy";
+
+/** What an MCP client does: it starts us without arguments and talks to stdin. */
+const DEFAULT_COMMAND = "serve";
+
+/**
+ * Runs the command that `argv` (without the interpreter's own words) asks for and returns the exit code; never
+ * rejects. Stdout gets the answer, and help that was asked for; errors go to stderr, with their code in the table.
+ */
+export async function runCli(
+  argv: readonly string[],
+  io: CliIo,
+  createBridge: CliContext["createBridge"] = bridgeLoader(io.selfPath),
+): Promise<number> {
+  const context = { io, createBridge };
+  let path = NAME;
+  try {
+    const [first] = argv;
+    if (first === undefined && !io.stdinIsTerminal) return await call(DEFAULT_COMMAND, [], context);
+    if (first === undefined) return await print(io, await helpPage(root, NAME));
+    if (first.startsWith("-")) return await callRoot(argv, io);
+    const commands = Object.keys(await subCommandsOf(root));
+    if (!commands.includes(first)) {
+      const hint = didYouMean(first, commands) ?? `The commands are: ${commands.join(", ")}.`;
+      throw usage(`unknown command ${JSON.stringify(first)}`, hint);
+    }
+    path = `${NAME} ${first}`;
+    return await call(first, argv.slice(1), context);
+  } catch (error) {
+    const failure = toBridgeError(error);
+    io.stderr.write(renderFailure(failure, path));
+    return failure.exitCode;
+  }
+}
+
+/** The composition root brings the whole program with it, so only the commands that need it load it. */
+function bridgeLoader(selfPath: string | undefined): CliContext["createBridge"] {
+  return async (config, options) => {
+    const { createBridge } = await import("../app/bridge.ts");
+    return createBridge(config, selfPath === undefined ? options : { ...options, selfPath });
+  };
+}
+
+/** Flags without a command. */
+async function callRoot(words: readonly string[], io: CliIo): Promise<number> {
+  const { values, helpAsked } = parseArguments(words, (await resolve<ArgsDef>(root.args)) ?? {});
+  if (helpAsked || values["version"] !== true) return print(io, await helpPage(root, NAME));
+  return print(io, `${NAME} ${VERSION} (${COMMIT})\n`);
+}
+
+async function call(name: string, words: readonly string[], context: CliContext): Promise<number> {
+  const command = await resolve<CommandDef>((await subCommandsOf(root))[name]);
+  if (command?.run === undefined) throw new Error(`the command ${name} cannot be run`);
+  const { values, rest, helpAsked } = parseArguments(words, (await resolve<ArgsDef>(command.args)) ?? {});
+  if (helpAsked) return print(context.io, await helpPage(command, `${NAME} ${name}`));
+  const args = { _: [...rest], ...values } as ParsedArgs;
+  return (await command.run({ args, rawArgs: [...words], cmd: command, data: context })) as number;
+}
+
+async function helpPage(command: CommandDef, path: string): Promise<string> {
+  const commands: { name: string; description: string }[] = [];
+  for (const [name, lazy] of Object.entries(await subCommandsOf(command))) {
+    commands.push({ name, description: await descriptionOf(await resolve<CommandDef>(lazy)) });
+  }
+  const args = (await resolve<ArgsDef>(command.args)) ?? {};
+  return renderHelp({ path, description: await descriptionOf(command), args, commands });
+}
+
+async function descriptionOf(command: CommandDef | undefined): Promise<string> {
+  return (await resolve<CommandMeta>(command?.meta))?.description ?? "";
+}
+
+async function subCommandsOf(command: CommandDef): Promise<Record<string, Resolvable<CommandDef>>> {
+  return (await resolve<Record<string, Resolvable<CommandDef>>>(command.subCommands)) ?? {};
+}
+
+/** citty lets each part of a declaration be a value, a promise, or a function that makes one. */
+async function resolve<T>(part: Resolvable<T> | undefined): Promise<T | undefined> {
+  return typeof part === "function" ? (part as () => T | Promise<T>)() : part;
+}
+
+function renderFailure(failure: BridgeError, path: string): string {
+  const lines = [`${NAME}: ${failure.message}`];
+  if (failure.hint !== undefined) lines.push(failure.hint);
+  else if (failure.code === "USAGE") lines.push(`Type "${path} --help" for what it takes.`);
+  // A fault of ours: where it happened is what a report of it needs.
+  const bug = failure.cause instanceof Error ? failure.cause : failure;
+  if (failure.code === "INTERNAL" && bug.stack !== undefined) lines.push(bug.stack);
+  return `${lines.join("\n")}\n`;
+}

@@ -1,0 +1,119 @@
+import { defineCommand } from "citty";
+import { loadConfig } from "../config/load.ts";
+import { withDeadline } from "../core/lifecycle.ts";
+import { createLog } from "../core/log.ts";
+import type { Outcome } from "../session/outcome.ts";
+import { usage } from "./arguments.ts";
+import { type CliContext, type CliIo, STOP_SIGNALS, type StopSignal } from "./context.ts";
+import { LiveOutput } from "./live-output.ts";
+import { flush } from "./output.ts";
+import { readScript } from "./script-source.ts";
+
+const CLOSE_MS = 5000;
+const MAX_TIMEOUT_SECONDS = 2_147_483; // timers hold 32 bits of milliseconds
+const EXIT_TIMEOUT = 124; // as timeout(1)
+const EXIT_KILLED = 137; // as a shell says of SIGKILL, which is how the kernel ends what is out of memory
+const EXIT_PIPE = 141; // as a shell says of SIGPIPE
+
+/** `sandpy run` */
+export const runCommand = defineCommand({
+  meta: { name: "run", description: "Run one Python program in a fresh sandbox; its exit code is ours." },
+  args: {
+    file: { type: "positional", required: true, description: 'the program, or "-" for stdin' },
+    args: { type: "positional", required: false, description: "sys.argv[1:] of the program" },
+    timeout: { type: "string", valueHint: "seconds", description: "stop it after this long" },
+    servers: { type: "string", valueHint: "a,b", description: "MCP servers to connect before it starts" },
+  },
+  run: ({ args, data }) =>
+    runFile({ file: args.file, argv: args._, timeout: args.timeout, servers: args.servers }, data),
+});
+
+interface RunOptions {
+  readonly file: string;
+  readonly argv: readonly string[];
+  readonly timeout: string | undefined;
+  readonly servers: string | undefined;
+}
+
+async function runFile(options: RunOptions, { io, createBridge }: CliContext): Promise<number> {
+  const config = loadConfig(io.env);
+  const timeoutMs = options.timeout === undefined ? config.timeoutMs : parseTimeout(options.timeout) * 1000;
+  const { code, filename } = await readScript(options.file, io.stdin);
+  const log = createLog(config.logLevel, (line) => io.stderr.write(line));
+  const stop = new AbortController();
+  let signal: StopSignal | undefined;
+  const forget = io.onStopSignal((name) => {
+    signal ??= name;
+    stop.abort();
+  });
+  const stdout = new LiveOutput(io.stdout, () => stop.abort());
+  const stderr = new LiveOutput(io.stderr, () => undefined);
+
+  const bridge = await createBridge(config, { log });
+  try {
+    const request = {
+      code,
+      servers: parseServers(options.servers),
+      timeoutMs,
+      script: { filename, argv: [options.file, ...options.argv] },
+      onOutput: (name: "stdout" | "stderr", text: string) =>
+        (name === "stdout" ? stdout : stderr).write(text),
+    };
+    const outcome = await bridge.openSession().execute(request, stop.signal);
+    report(outcome, timeoutMs, stdout.lost + stderr.lost, io);
+    return exitCodeOf(outcome, signal);
+  } catch (error) {
+    if (signal !== undefined) return 128 + STOP_SIGNALS[signal]; // stopped before anything ran
+    throw error;
+  } finally {
+    await withDeadline(bridge.close(), CLOSE_MS, "closing").catch((error: unknown) =>
+      log.warning("could not clean up", { error: String(error) }),
+    );
+    await flush(io.stdout);
+    forget();
+  }
+}
+
+function parseTimeout(text: string): number {
+  const seconds = /^\d{1,7}$/.test(text) ? Number(text) : 0;
+  if (seconds >= 1 && seconds <= MAX_TIMEOUT_SECONDS) return seconds;
+  throw usage(
+    `--timeout is ${JSON.stringify(text)}: expected a whole number of seconds from 1 to ${MAX_TIMEOUT_SECONDS}`,
+  );
+}
+
+function parseServers(text: string | undefined): string[] {
+  return (text ?? "")
+    .split(",")
+    .map((name) => name.trim())
+    .filter((name) => name !== "");
+}
+
+/** Says on stderr what the program's own output does not. */
+function report(outcome: Outcome, timeoutMs: number, lost: number, { stderr }: CliIo): void {
+  const say = (text: string) => stderr.write(`sandpy: ${text}\n`);
+  if (outcome.error !== null) stderr.write(`${outcome.error.traceback.trimEnd()}\n`);
+  if (lost > 0) say(`${lost} characters of output were left out, because they were read too slowly`);
+  if (outcome.status === "timeout") {
+    say(`the program was stopped after ${timeoutMs / 1000} s\nGive it longer with --timeout=<seconds>.`);
+  } else if (outcome.status !== "cancelled") {
+    for (const note of outcome.notes) say(note);
+  }
+}
+
+function exitCodeOf({ status, exitCode }: Outcome, signal: StopSignal | undefined): number {
+  switch (status) {
+    case "ok":
+      return 0;
+    case "exit":
+      return (exitCode ?? 0) & 0xff;
+    case "error":
+      return 1;
+    case "timeout":
+      return EXIT_TIMEOUT;
+    case "died":
+      return exitCode === null ? EXIT_KILLED : exitCode & 0xff;
+    case "cancelled":
+      return signal === undefined ? EXIT_PIPE : 128 + STOP_SIGNALS[signal];
+  }
+}

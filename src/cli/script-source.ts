@@ -1,0 +1,68 @@
+import { open } from "node:fs/promises";
+import type { Readable } from "node:stream";
+import type { BridgeError } from "../core/errors.ts";
+import { usage } from "./arguments.ts";
+
+/** The longest program, as for the tool. */
+const MAX_SCRIPT_BYTES = 16 * 1024 * 1024;
+
+const HINT = 'Give the path of a Python file, or "-" for stdin.';
+const UNREADABLE: Readonly<Record<string, string>> = {
+  ENOENT: "does not exist",
+  ENOTDIR: "does not exist",
+  ENAMETOOLONG: "does not exist",
+  EISDIR: "is a directory",
+  EACCES: "may not be read",
+  EPERM: "may not be read",
+};
+
+/** A program to run, and what it is to think it is called. */
+export interface ScriptSource {
+  readonly code: string;
+  readonly filename: string;
+}
+
+/** Reads the program from the host's file, or from `stdin` for `-`. Throws `USAGE` where there is none to run. */
+export async function readScript(file: string, stdin: Readable): Promise<ScriptSource> {
+  if (file === "-") return { code: decode(await readAll(stdin, "stdin"), "stdin"), filename: "<stdin>" };
+  return { code: decode(await readFile(file), quoted(file)), filename: file };
+}
+
+async function readFile(file: string): Promise<Uint8Array> {
+  try {
+    await using handle = await open(file);
+    return await readAll(handle.createReadStream(), quoted(file));
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    const why = UNREADABLE[typeof code === "string" ? code : ""];
+    if (why === undefined) throw error;
+    throw usage(`${quoted(file)} ${why}`, HINT);
+  }
+}
+
+async function readAll(stream: Readable, what: string): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of stream as AsyncIterable<Uint8Array>) {
+    size += chunk.length;
+    if (size > MAX_SCRIPT_BYTES) throw tooLong(what);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, size);
+}
+
+function tooLong(what: string): BridgeError {
+  return usage(`${what} is longer than ${MAX_SCRIPT_BYTES} bytes: expected a program, not data`, HINT);
+}
+
+function decode(bytes: Uint8Array, what: string): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw usage(`${what} is not UTF-8 text: expected Python source`, HINT);
+  }
+}
+
+function quoted(file: string): string {
+  return JSON.stringify(file);
+}
