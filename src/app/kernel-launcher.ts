@@ -69,15 +69,28 @@ export class KernelLauncher implements KernelSource {
     throw this.#explain(engine, firstFailure);
   }
 
-  async #startWith(engine: ContainerEngine, events: KernelEvents, signal: AbortSignal): Promise<StartedKernel> {
+  async #startWith(
+    engine: ContainerEngine,
+    events: KernelEvents,
+    signal: AbortSignal,
+  ): Promise<StartedKernel> {
     const { config, log } = this.#options;
     const sandbox = await engine.start(this.#spec(), signal);
     const settings: SandboxSettings = {
       protocol: PROTOCOL,
       max_frame_bytes: MAX_FRAME_BYTES,
-      rlimits: engine.info.enforcesLimits ? null : { memory_bytes: config.memoryBytes, processes: config.pids },
+      rlimits: engine.info.enforcesLimits
+        ? null
+        : { memory_bytes: config.memoryBytes, processes: config.pids },
     };
-    const kernel = await startKernel({ sandbox, settings, events, log, helloDeadlineMs: HELLO_DEADLINE_MS, signal });
+    const kernel = await startKernel({
+      sandbox,
+      settings,
+      events,
+      log,
+      helloDeadlineMs: HELLO_DEADLINE_MS,
+      signal,
+    });
     this.#engine = engine;
     log.debug("started a sandbox", { name: sandbox.name, python: kernel.python });
     return { kernel, notes: engine.info.enforcesLimits ? [] : [WEAK_LIMITS_NOTE] };

@@ -1,6 +1,6 @@
 import { BridgeError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
-import type { HostTools } from "../kernel/host-tools.ts";
+import type { HostTools, ServerSummary } from "../kernel/host-tools.ts";
 import type { ExecutionEnd, Kernel, KernelEvents } from "../kernel/kernel.ts";
 import { runCell } from "./execution.ts";
 import type { KernelSource } from "./kernel-source.ts";
@@ -90,9 +90,7 @@ class PythonSession implements Session {
   }
 
   async #run(request: ExecuteRequest, signal: AbortSignal): Promise<Outcome> {
-    const { tools } = this.#options;
-    await Promise.all(request.servers.map((server) => tools.connect(server, signal)));
-    const kernel = this.#kernel ?? (await this.#startKernel(signal));
+    const { kernel, servers } = await this.#prepare(request, signal);
     const cell: RunningCell = {
       output: new CapturedOutput(this.#options.maxOutputChars),
       onOutput: request.onOutput,
@@ -106,8 +104,8 @@ class PythonSession implements Session {
       const frame = {
         id: this.#nextId++,
         code: request.code,
-        servers: await tools.servers(),
-        loaded: request.servers,
+        servers,
+        loaded: namesOf(request.servers, servers),
         argv: request.script?.argv ?? null,
         filename: request.script?.filename ?? null,
       };
@@ -120,6 +118,18 @@ class PythonSession implements Session {
     } finally {
       this.#cell = undefined;
     }
+  }
+
+  /** Gets the sandbox and the servers ready side by side. All of it ends before the first failure is thrown. */
+  async #prepare(request: ExecuteRequest, signal: AbortSignal) {
+    const { tools } = this.#options;
+    const [kernel, ...connected] = await Promise.allSettled([
+      this.#kernel ?? this.#startKernel(signal),
+      ...request.servers.map((server) => tools.connect(server, signal)),
+    ]);
+    for (const step of connected) if (step.status === "rejected") throw step.reason;
+    if (kernel.status === "rejected") throw kernel.reason;
+    return { kernel: kernel.value, servers: await tools.servers() };
   }
 
   #conclude(
@@ -203,4 +213,9 @@ class PythonSession implements Session {
       .close()
       .catch((error) => this.#options.log.error("could not stop a sandbox", { error: String(error) }));
   }
+}
+
+/** The servers' names for what may be their aliases. */
+function namesOf(wanted: readonly string[], servers: readonly ServerSummary[]): string[] {
+  return wanted.map((name) => servers.find((server) => server.alias === name)?.name ?? name);
 }

@@ -1,0 +1,78 @@
+import type { Readable, Writable } from "node:stream";
+import type { Config } from "../config/config.ts";
+import { detectEngine } from "../container/detect.ts";
+import { type Closable, Scope } from "../core/lifecycle.ts";
+import type { Log } from "../core/log.ts";
+import { VERSION } from "../core/version.ts";
+import { discover } from "../discovery/discover.ts";
+import { parseRpc } from "../kernel/rpc.ts";
+import { createServer } from "../mcp/server.ts";
+import { type StdioServing, serveStdio } from "../mcp/stdio.ts";
+import { createSession } from "../session/python-session.ts";
+import type { Session } from "../session/session.ts";
+import { createUpstream } from "../upstream/host-tools.ts";
+import { KernelLauncher } from "./kernel-launcher.ts";
+import { createSessionRunner } from "./session-runner.ts";
+
+/** Closing a session may take a kill of its container, closing the upstream the stop ladder of a child. */
+const CLOSE_DEADLINE_MS = 8000;
+
+export interface BridgeOptions {
+  readonly log: Log;
+  /** The binary itself, so that a configuration that names it is not started; absent when run from source. */
+  readonly selfPath?: string;
+}
+
+/** The whole house, wired. Nothing is looked for or started before it is needed. */
+export interface Bridge extends Closable {
+  /** A new sandbox with its own state; the bridge closes it at the latest when it closes itself. */
+  openSession(): Session;
+  /** Serves one MCP client over a pair of streams; the connection is one session. */
+  serveStdio(io: { readonly stdin: Readable; readonly stdout: Writable }): StdioServing;
+}
+
+/** Creates the bridge. The caller closes it: that ends every session, container and upstream server. */
+export function createBridge(config: Config, { log, selfPath }: BridgeOptions): Bridge {
+  const scope = new Scope(CLOSE_DEADLINE_MS);
+  const upstream = createUpstream({ discover: () => discover(config, { selfPath }), env: config.env, log });
+  scope.add("the upstream servers", () => upstream.close());
+  const kernels = new KernelLauncher({
+    config,
+    log,
+    findEngine: (signal) =>
+      detectEngine({ engine: config.engine, ociRuntime: config.ociRuntime, env: config.env, log }, signal),
+  });
+
+  const openSession = (): Session => {
+    const session = createSession({
+      kernels,
+      tools: upstream,
+      parseRpc,
+      log,
+      maxOutputChars: config.maxOutputChars,
+      idleTimeoutMs: config.idleTimeoutMs,
+      backgroundBudgetMs: config.timeoutMs,
+    });
+    scope.add("a session", () => session.close());
+    return session;
+  };
+
+  return {
+    openSession,
+    serveStdio(io) {
+      const runner = createSessionRunner(openSession(), config);
+      const defaults = {
+        timeoutSeconds: config.timeoutMs / 1000,
+        maxTimeoutSeconds: config.maxTimeoutMs / 1000,
+      };
+      return serveStdio({
+        createServer: (shutdown) =>
+          createServer(runner, { name: "sandpy", version: VERSION, defaults, log, shutdown }),
+        log,
+        ...io,
+      });
+    },
+    close: () => scope.close(),
+    [Symbol.asyncDispose]: () => scope.close(),
+  };
+}

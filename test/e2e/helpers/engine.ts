@@ -1,0 +1,85 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { runChild } from "../../../src/core/child.ts";
+
+const FLAVOURS = ["podman", "podman-rootless", "docker"] as const;
+
+/** The engine that this run of the end-to-end tests is about. `scripts/test` sets it, once for each engine. */
+export const flavour = (() => {
+  const value = process.env["SANDPY_TEST_ENGINE"];
+  const known = FLAVOURS.find((name) => name === value);
+  if (known === undefined) {
+    throw new Error(
+      `SANDPY_TEST_ENGINE is ${value}: expected ${FLAVOURS.join(", ")}; run ./scripts/test e2e`,
+    );
+  }
+  return known;
+})();
+
+export const engine: "podman" | "docker" = flavour === "docker" ? "docker" : "podman";
+
+/** The binary under test. */
+export const BINARY = join(import.meta.dir, "../../../dist/sandpy");
+if (!existsSync(BINARY)) throw new Error(`${BINARY} does not exist: run ./scripts/build`);
+
+/** What the engine's client needs to find its own storage and daemon, wherever HOME points. */
+function engineEnv(): Record<string, string> {
+  const real = process.env["SANDPY_TEST_REAL_HOME"] ?? "/";
+  const kept = ["PATH", "XDG_RUNTIME_DIR", "DOCKER_HOST", "CONTAINERS_CONF", "TMPDIR", "USER"].flatMap(
+    (name) => {
+      const value = process.env[name];
+      return value === undefined ? [] : [[name, value] as const];
+    },
+  );
+  const storage = { XDG_DATA_HOME: join(real, ".local/share"), XDG_CONFIG_HOME: join(real, ".config") };
+  return { ...Object.fromEntries(kept), ...(flavour === "podman-rootless" ? storage : {}) };
+}
+
+/** The environment of a bridge whose home is `home`: nothing of the developer's but the way to the engine. */
+export function bridgeEnv(
+  home: string,
+  extra: Readonly<Record<string, string>> = {},
+): Record<string, string> {
+  const image = process.env["MCP_BRIDGE_IMAGE"];
+  return {
+    ...engineEnv(),
+    HOME: home,
+    MCP_BRIDGE_RUNTIME: engine,
+    ...(image === undefined ? {} : { MCP_BRIDGE_IMAGE: image }),
+    ...extra,
+  };
+}
+
+/** Runs the engine's own client and returns its stdout. */
+export async function runEngine(...args: string[]): Promise<string> {
+  const env = { ...engineEnv(), HOME: process.env["SANDPY_TEST_REAL_HOME"] ?? "/" };
+  const result = await runChild({ command: engine, args, env, timeoutMs: 20_000 });
+  if (result.code !== 0) throw new Error(`${engine} ${args.join(" ")}: ${result.stderr}`);
+  return result.stdout.trim();
+}
+
+/** Names of the containers that the bridge with this process id has made and that still exist. */
+export async function containersOf(pid: number): Promise<string[]> {
+  const names = await runEngine(
+    "ps",
+    "-a",
+    "--filter",
+    `label=io.sandpy.pid=${pid}`,
+    "--format",
+    "{{.Names}}",
+  );
+  return names.split("\n").filter((name) => name !== "");
+}
+
+/** Waits until `isTrue` holds; the error says what was waited for. */
+export async function until(
+  what: string,
+  isTrue: () => Promise<boolean> | boolean,
+  deadlineMs = 10_000,
+): Promise<void> {
+  const end = performance.now() + deadlineMs;
+  while (!(await isTrue())) {
+    if (performance.now() > end) throw new Error(`${what}: not so after ${deadlineMs} ms`);
+    await Bun.sleep(50);
+  }
+}

@@ -1,0 +1,158 @@
+import { describe, expect, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { type Child, startChild } from "../../src/core/child.ts";
+import { BINARY, bridgeEnv, containersOf, until } from "./helpers/engine.ts";
+import { createHome } from "./helpers/home.ts";
+
+const EXIT_WITHIN_MS = 5000;
+
+const message = (id: number, method: string, params: object) =>
+  `${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`;
+const INITIALIZE = message(1, "initialize", {
+  protocolVersion: "2025-11-25",
+  capabilities: {},
+  clientInfo: { name: "raw", version: "1" },
+});
+const run = (id: number, code: string) =>
+  message(id, "tools/call", { name: "run_python", arguments: { code } });
+
+/** A client that writes and reads raw lines. */
+class RawClient {
+  readonly child: Child;
+  readonly lines: string[] = [];
+  readonly #reading: Promise<void>;
+
+  private constructor(child: Child) {
+    this.child = child;
+    this.#reading = this.#read();
+  }
+
+  static async start(home: string, env: Record<string, string> = {}): Promise<RawClient> {
+    return new RawClient(
+      await startChild({ command: BINARY, args: [], env: bridgeEnv(home, env), cwd: home }),
+    );
+  }
+
+  /** Waits for the reply with this id. */
+  async reply(id: number): Promise<Record<string, unknown>> {
+    const find = () => this.lines.map((line) => JSON.parse(line)).find((reply) => reply.id === id);
+    await until(`a reply to ${id}`, () => find() !== undefined, 30_000);
+    return find();
+  }
+
+  /** Waits for the end; how it ended and how many milliseconds it took. */
+  async end(): Promise<{ code: number | null; inTime: boolean }> {
+    const start = performance.now();
+    const { code } = await this.child.exited;
+    await this.#reading;
+    return { code, inTime: performance.now() - start < EXIT_WITHIN_MS };
+  }
+
+  async #read(): Promise<void> {
+    const decoder = new TextDecoder();
+    let rest = "";
+    for await (const chunk of this.child.stdout) {
+      const pieces = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+      rest = pieces.pop() ?? "";
+      this.lines.push(...pieces);
+    }
+    if (rest !== "") this.lines.push(rest);
+  }
+}
+
+const noContainers = (pid: number) =>
+  until("no container is left", async () => (await containersOf(pid)).length === 0, 15_000);
+
+describe("the end of the server", () => {
+  test.each([
+    ["the end of stdin", (client: RawClient) => client.child.endInput()],
+    ["SIGTERM", (client: RawClient) => client.child.kill("SIGTERM")],
+    ["SIGINT", (client: RawClient) => client.child.kill("SIGINT")],
+  ])("comes within 5 s of %s, with code 0 and without a container", async (_title, end) => {
+    using home = createHome();
+    const client = await RawClient.start(home.path);
+    await client.child.write(INITIALIZE + run(2, "1 + 1"));
+    await client.reply(2);
+    expect(await containersOf(client.child.pid)).toHaveLength(1);
+    end(client);
+    expect(await client.end()).toEqual({ code: 0, inTime: true });
+    expect(await containersOf(client.child.pid)).toEqual([]);
+  });
+
+  test("answers what is under way when stdin ends", async () => {
+    using home = createHome();
+    const client = await RawClient.start(home.path);
+    await client.child.write(
+      INITIALIZE + run(2, "import time\ntime.sleep(0.3)\nprint('finished')") + run(3, "'queued'"),
+    );
+    client.child.endInput();
+    expect(await client.end()).toEqual({ code: 0, inTime: true });
+    expect(client.lines.map((line) => JSON.parse(line).id)).toEqual([1, 2, 3]);
+    expect(client.lines[1]).toContain("finished");
+  });
+
+  test("cancels, and says so, what does not finish in time", async () => {
+    using home = createHome();
+    const client = await RawClient.start(home.path);
+    await client.child.write(INITIALIZE + run(2, "import time\nprint('begun', flush=True)\ntime.sleep(60)"));
+    await client.reply(1);
+    await until("a container", async () => (await containersOf(client.child.pid)).length === 1);
+    client.child.endInput();
+    expect(await client.end()).toEqual({ code: 0, inTime: true });
+    expect(await client.reply(2)).toHaveProperty("result.isError", true);
+    expect(await containersOf(client.child.pid)).toEqual([]);
+  });
+
+  test("leaves no container behind when the server is killed while code spins", async () => {
+    using home = createHome();
+    const client = await RawClient.start(home.path);
+    await client.child.write(INITIALIZE + run(2, "while True: pass"));
+    await until("a container", async () => (await containersOf(client.child.pid)).length === 1);
+    client.child.kill("SIGKILL");
+    await client.end();
+    await noContainers(client.child.pid);
+  });
+
+  test("needs nothing to have begun", async () => {
+    using home = createHome();
+    const client = await RawClient.start(home.path);
+    client.child.endInput();
+    expect([await client.end(), client.lines]).toEqual([{ code: 0, inTime: true }, []]);
+  });
+});
+
+describe("stdout", () => {
+  test("carries nothing but JSON-RPC, whatever is sent and however much is logged", async () => {
+    using home = createHome();
+    home.write("MCPs/broken.json", "{ not json");
+    const client = await RawClient.start(home.path, { MCP_BRIDGE_LOG_LEVEL: "DEBUG" });
+    await client.child.write(`${INITIALIZE}garbage\n\n{"jsonrpc":"2.0"}\n[]\n${run(2, "print('x')")}`);
+    await client.reply(2);
+    client.child.endInput();
+    await client.end();
+    for (const line of client.lines) expect(JSON.parse(line)).toMatchObject({ jsonrpc: "2.0" });
+    expect(client.child.stderrText()).toContain("DEBUG sandpy:");
+  });
+});
+
+describe("the folder it is started in", () => {
+  test("cannot make the binary run code or take settings", async () => {
+    using home = createHome();
+    const marker = join(home.path, "preloaded");
+    home.write("bunfig.toml", 'preload = ["./evil.ts"]\n');
+    home.write(
+      "evil.ts",
+      `import { writeFileSync } from "node:fs";\nwriteFileSync(${JSON.stringify(marker)}, "");\n`,
+    );
+    home.write(".env", "MCP_BRIDGE_TIMEOUT=not-a-number\n");
+    home.write("tsconfig.json", "{ not json");
+    home.write("package.json", "{ not json");
+    const client = await RawClient.start(home.path);
+    await client.child.write(INITIALIZE + run(2, "6 * 7"));
+    expect(JSON.stringify(await client.reply(2))).toContain("42");
+    client.child.endInput();
+    expect((await client.end()).code).toBe(0);
+    expect(existsSync(marker)).toBe(false);
+  });
+});

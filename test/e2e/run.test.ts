@@ -1,0 +1,138 @@
+import { describe, expect, test } from "bun:test";
+import { type Child, type ChildExit, startChild } from "../../src/core/child.ts";
+import { BINARY, bridgeEnv, containersOf, until } from "./helpers/engine.ts";
+import { createHome } from "./helpers/home.ts";
+import { npmServer } from "./helpers/npm-servers.ts";
+
+interface Finished extends ChildExit {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly pid: number;
+}
+
+const home = createHome();
+process.on("exit", () => home[Symbol.dispose]());
+
+const start = (args: readonly string[], env: Record<string, string> = {}): Promise<Child> =>
+  startChild({ command: BINARY, args, env: bridgeEnv(home.path, env), cwd: home.path });
+
+async function finish(child: Child, onText: (text: string) => void = () => undefined): Promise<Finished> {
+  const decoder = new TextDecoder();
+  let stdout = "";
+  for await (const chunk of child.stdout) {
+    const text = decoder.decode(chunk, { stream: true });
+    stdout += text;
+    onText(stdout);
+  }
+  return { ...(await child.exited), stdout, stderr: child.stderrText(), pid: child.pid };
+}
+
+/** Runs `sandpy run` on a file with this code, or on stdin. */
+async function runCode(code: string, ...more: string[]): Promise<Finished> {
+  const child = await start(["run", home.write("job.py", code), ...more]);
+  child.endInput();
+  return finish(child);
+}
+
+describe("sandpy run", () => {
+  test("runs a file: its streams, its exit code, and no container afterwards", async () => {
+    const result = await runCode("import sys\nprint('out')\nprint('err', file=sys.stderr)\nsys.exit(3)");
+    expect(result).toMatchObject({ code: 3, stdout: "out\n", stderr: "err" });
+    expect(await containersOf(result.pid)).toEqual([]);
+  });
+
+  test("runs what it reads from stdin", async () => {
+    const child = await start(["run", "-"]);
+    await child.write("print(sum(range(10)))\n");
+    child.endInput();
+    expect(await finish(child)).toMatchObject({ code: 0, stdout: "45\n", stderr: "" });
+  });
+
+  test("runs it as a script, with arguments", async () => {
+    const result = await runCode(
+      "import sys\nif __name__ == '__main__':\n    print(sys.argv[1:], __file__.endswith('job.py'))",
+      "--",
+      "a",
+      "--b",
+    );
+    expect(result).toMatchObject({ code: 0, stdout: "['a', '--b'] True\n" });
+  });
+
+  test("does not print the value of a last expression: a script has none", async () => {
+    expect(await runCode("1 + 1")).toMatchObject({ code: 0, stdout: "" });
+  });
+
+  test("shows an exception on stderr and returns 1", async () => {
+    const result = await runCode("print('before')\nraise ValueError('no')");
+    expect(result).toMatchObject({ code: 1, stdout: "before\n" });
+    expect(result.stderr).toContain("ValueError: no");
+    expect(result.stderr).toContain("job.py");
+  });
+
+  test("returns 124 after its timeout", async () => {
+    const result = await runCode("print('begun', flush=True)\nwhile True: pass", "--timeout", "1");
+    expect(result).toMatchObject({ code: 124, stdout: "begun\n" });
+    expect(result.stderr).toContain("timeout of 1 s");
+  });
+
+  test("streams output while the program runs", async () => {
+    const child = await start([
+      "run",
+      home.write("slow.py", "import time\nprint('first', flush=True)\ntime.sleep(1.5)\nprint('last')"),
+    ]);
+    child.endInput();
+    const seen: number[] = [];
+    await finish(child, () => seen.push(performance.now()));
+    expect(seen.length).toBeGreaterThan(1);
+    expect((seen.at(-1) ?? 0) - (seen[0] ?? 0)).toBeGreaterThan(1000);
+  });
+
+  test("lets all of a large output through a pipe", async () => {
+    const result = await runCode("for n in range(200_000): print(n)");
+    expect(result.code).toBe(0);
+    expect(result.stdout.length).toBe(Array.from({ length: 200_000 }, (_, n) => `${n}\n`).join("").length);
+  });
+
+  test("calls the servers that it was given", async () => {
+    home.defineServers({ everything: npmServer("everything") });
+    const result = await runCode(
+      "print((await mcp_everything.echo(message='job')).text)",
+      "--servers",
+      "everything",
+    );
+    expect(result).toMatchObject({ code: 0, stdout: "Echo: job\n" });
+  });
+
+  test("stops with SIGTERM, and its container goes", async () => {
+    const child = await start([
+      "run",
+      home.write("spin.py", "print('spinning', flush=True)\nwhile True: pass"),
+    ]);
+    const finished = finish(child, (text) => {
+      if (text.includes("spinning")) child.kill("SIGTERM");
+    });
+    expect((await finished).code).toBe(143);
+    await until("no container", async () => (await containersOf(child.pid)).length === 0);
+  });
+
+  test.each<[string, string[], number, string]>([
+    ["a file that does not exist", ["run", "no-such-file.py"], 2, "no-such-file.py"],
+    ["no file", ["run"], 2, "FILE"],
+    ["an unknown flag", ["run", "--tiemout", "3", "x.py"], 2, "--timeout"],
+    ["an unknown server", ["run", "-", "--servers", "nope"], 6, "nope"],
+    ["an unknown command", ["rnu"], 2, "run"],
+  ])("refuses %s", async (_title, args, code, words) => {
+    const child = await start(args);
+    await child.write("print(1)\n").catch(() => undefined); // it may have ended before it reads
+    child.endInput();
+    const result = await finish(child);
+    expect([result.code, result.stdout, result.stderr.includes(words)]).toEqual([code, "", true]);
+  });
+});
+
+test("--version says what was stamped", async () => {
+  const child = await start(["--version"]);
+  child.endInput();
+  const { version } = await Bun.file(new URL("../../package.json", import.meta.url)).json();
+  expect((await finish(child)).stdout).toContain(version);
+});
