@@ -1,0 +1,28 @@
+import { BridgeError } from "../core/errors.ts";
+
+/** The error for work that `signal` stopped: the reason itself if it is ours, a timeout, or a cancellation. */
+export function abortedError(signal: AbortSignal, what: string): BridgeError {
+  const reason: unknown = signal.reason;
+  if (reason instanceof BridgeError) return reason;
+  if (reason instanceof Error && reason.name === "TimeoutError") {
+    return new BridgeError("UPSTREAM_TIMEOUT", `${what} took longer than the time that was left`, {
+      hint: "Give the run a larger timeout, or ask for less at once.",
+    });
+  }
+  return new BridgeError("CANCELLED", `${what} was cancelled`);
+}
+
+/** Waits for shared work, but no longer than one caller wants to: the work itself goes on. */
+export async function waitFor<T>(work: Promise<T>, signal: AbortSignal, what: string): Promise<T> {
+  work.catch(() => undefined); // somebody else may be the one who hears of it
+  if (signal.aborted) throw abortedError(signal, what);
+  const done = new AbortController();
+  try {
+    const stopped = new Promise<never>((_, reject) => {
+      signal.addEventListener("abort", () => reject(abortedError(signal, what)), { signal: done.signal });
+    });
+    return await Promise.race([work, stopped]);
+  } finally {
+    done.abort();
+  }
+}

@@ -1,0 +1,181 @@
+import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
+import type { ChildExit } from "../core/child.ts";
+import { BridgeError } from "../core/errors.ts";
+import { parseExactJson } from "../core/exact-json.ts";
+import { LineSplitter } from "../core/lines.ts";
+import { ServerProcess, type ServerProcessOptions } from "./server-process.ts";
+
+/** One line; what is longer ends the connection, since nobody knows which request it answers. */
+export const MAX_LINE_BYTES = 32 * 1024 ** 2;
+/** One result; a larger one fails its request alone. Below what a frame to the sandbox may have. */
+export const MAX_RESULT_BYTES = 24 * 1024 ** 2;
+const MAX_BAD_LINES = 1000;
+const MAX_QUOTE = 200;
+/** The JSON-RPC code under which the transport itself answers for a result that is too large or malformed. */
+export const REFUSED_RESULT_CODE = -32_900;
+
+export interface TransportOptions extends Omit<ServerProcessOptions, "onStderr"> {
+  readonly onStderr: (text: string) => void;
+  /** Called for the first line that is not a message. */
+  readonly onBadLine: (quote: string) => void;
+  readonly stopGraceMs: number;
+}
+
+/**
+ * JSON-RPC over the stdio of a process. Unlike the SDK's own transport it kills the whole process group, splits lines
+ * in linear time, keeps all digits of numbers, and survives what servers print to stdout by mistake.
+ */
+export class StdioTransport implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: (message: JSONRPCMessage) => void;
+  /** The SDK takes a transport with these two for stdio; see `connect.ts` for why that matters. */
+  readonly stderr = null;
+  readonly #options: TransportOptions;
+  readonly #splitter = new LineSplitter(MAX_LINE_BYTES);
+  readonly #decoder = new TextDecoder();
+  #process: ServerProcess | undefined;
+  #exit: ChildExit | undefined;
+  #fault: BridgeError | undefined;
+  #badLines = 0;
+  #lastBadLine: string | undefined;
+  #closed = false;
+
+  constructor(options: TransportOptions) {
+    this.#options = options;
+  }
+
+  get pid(): number | null {
+    return this.#process?.pid ?? null;
+  }
+
+  /** How the process ended, once it has. */
+  get exit(): ChildExit | undefined {
+    return this.#exit;
+  }
+
+  /** Why the transport itself ended the connection, if it did. */
+  get fault(): BridgeError | undefined {
+    return this.#fault;
+  }
+
+  /** The last line on stdout that was no message. */
+  get lastBadLine(): string | undefined {
+    return this.#lastBadLine;
+  }
+
+  stderrText(): string {
+    return this.#process?.stderrText() ?? "";
+  }
+
+  async start(): Promise<void> {
+    const started = await ServerProcess.start(this.#options);
+    this.#process = started;
+    if (this.#closed) await started.stop(0);
+    const pumped = this.#pump(started);
+    // Answers that were written before the end still count.
+    void started.exited.then((exit) => pumped.then(() => this.#end(exit)));
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    if (this.#process === undefined || this.#closed) throw new Error("the server is not running");
+    await this.#process.write(`${JSON.stringify(message)}\n`);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#process?.stop(this.#options.stopGraceMs);
+    if (this.#process === undefined) this.#end({ code: null, signal: null });
+  }
+
+  /** Ends everything at once, for an exit of the bridge that waits for nothing. */
+  kill(): void {
+    this.#process?.kill("SIGKILL");
+  }
+
+  #end(exit: ChildExit): void {
+    if (this.#exit !== undefined) return;
+    this.#exit = exit;
+    this.#closed = true;
+    // What a dead wrapper left behind has no use any more.
+    void this.#process?.stop(0);
+    this.onclose?.();
+  }
+
+  async #pump(source: ServerProcess): Promise<void> {
+    try {
+      for await (const chunk of source.stdout) {
+        for (const line of this.#splitter.push(chunk)) {
+          if (line.kind === "overflow") {
+            this.#fail(`a line of more than ${MAX_LINE_BYTES} bytes on its stdout`, "LIMIT_EXCEEDED");
+          } else this.#receive(this.#decoder.decode(line.bytes), line.bytes.length);
+        }
+        if (this.#fault !== undefined) return;
+      }
+    } catch {
+      // the stream was destroyed: the exit says why
+    }
+  }
+
+  #receive(text: string, bytes: number): void {
+    const trimmed = text.trim(); // trims a byte order mark and CR too
+    if (trimmed === "") return;
+    const parsed = parseLine(trimmed);
+    if (parsed === undefined) {
+      this.#badLines += 1;
+      this.#lastBadLine = trimmed.slice(0, MAX_QUOTE);
+      if (this.#badLines === 1) this.#options.onBadLine(this.#lastBadLine);
+      if (this.#badLines > MAX_BAD_LINES) {
+        const quote = JSON.stringify(this.#lastBadLine);
+        this.#fail(
+          `more than ${MAX_BAD_LINES} lines on its stdout that are no messages, the last was ${quote}`,
+        );
+      }
+      return;
+    }
+    for (const message of Array.isArray(parsed) ? parsed : [parsed]) {
+      this.onmessage?.(refuseBadResult(message, bytes) as JSONRPCMessage);
+    }
+  }
+
+  #fail(what: string, code: "LIMIT_EXCEEDED" | "UPSTREAM_FAILED" = "UPSTREAM_FAILED"): void {
+    if (this.#fault !== undefined) return;
+    this.#fault = new BridgeError(code, `wrote ${what}`);
+    this.#closed = true;
+    void this.#process?.stop(0);
+  }
+}
+
+/** A message, or what stands behind a text that was printed without a newline; `undefined` for anything else. */
+function parseLine(line: string): unknown {
+  const whole = tryParse(line);
+  if (isMessage(whole) || (Array.isArray(whole) && whole.length > 0 && whole.every(isMessage))) return whole;
+  // Only answers: a log line may well quote a request, and nobody must act on that.
+  const start = line.indexOf('{"');
+  const rest = whole === undefined && start > 0 ? tryParse(line.slice(start)) : undefined;
+  return isMessage(rest) && !("method" in rest) ? rest : undefined;
+}
+
+function tryParse(text: string): unknown {
+  try {
+    return parseExactJson(text);
+  } catch {
+    return undefined; // not JSON: the caller counts it
+  }
+}
+
+function isMessage(value: unknown): value is Readonly<Record<string, unknown>> {
+  if (typeof value !== "object" || value === null || !("jsonrpc" in value) || value.jsonrpc !== "2.0")
+    return false;
+  return "method" in value || ("id" in value && ("result" in value || "error" in value));
+}
+
+/** The SDK drops an answer that it cannot read, and its request would hang: answer with an error in its place. */
+function refuseBadResult(message: Readonly<Record<string, unknown>>, bytes: number): unknown {
+  if (!("result" in message)) return message;
+  const { id, result } = message;
+  const isTooLarge = bytes > MAX_RESULT_BYTES;
+  if (!isTooLarge && typeof result === "object" && result !== null && !Array.isArray(result)) return message;
+  const text = isTooLarge ? `the result has ${bytes} bytes` : "the result is not an object";
+  return { jsonrpc: "2.0", id, error: { code: REFUSED_RESULT_CODE, message: text, data: { isTooLarge } } };
+}
