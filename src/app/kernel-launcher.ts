@@ -52,9 +52,10 @@ export class KernelLauncher implements KernelSource {
     signal: AbortSignal,
     firstFailure: BridgeError,
   ): Promise<StartedKernel> {
-    for (const alternative of engine.alternatives()) {
+    for (const alternative of await engine.alternatives(signal)) {
       try {
         const started = await this.#startWith(alternative, events, signal);
+        await alternative.prefer();
         this.#options.log.warning("the engine's OCI runtime does not start containers; another one is used", {
           engine: engine.info.engine,
           broken: engine.info.ociRuntime ?? "default",

@@ -6,13 +6,14 @@ import { type IncomingLine, MAX_FRAME_BYTES, parseLine } from "./protocol.ts";
 const MAX_LOGGED = 5;
 
 /**
- * Reads frames from the sandbox until its output ends and hands each to `onLine`, in order. Lines that are not frames
- * are dropped. Returns why it stopped: the stream ended, or a line was longer than the protocol allows (the supervisor
+ * Reads frames from the sandbox until its output ends and hands each to `onLine`, in order; where that returns a
+ * promise, nothing more is read until it settles, which in the end blocks the writer. Lines that are not frames are
+ * dropped. Returns why it stopped: the stream ended, or a line was longer than the protocol allows (the supervisor
  * cuts such lines of the kernel itself, so it is no longer what we started).
  */
 export async function readFrames(
   stdout: AsyncIterable<Uint8Array>,
-  onLine: (line: IncomingLine) => void,
+  onLine: (line: IncomingLine) => void | Promise<void>,
   log: Log,
 ): Promise<"ended" | "overflow"> {
   const splitter = new LineSplitter(MAX_FRAME_BYTES + 16);
@@ -22,7 +23,8 @@ export async function readFrames(
       if (split.kind === "overflow") return "overflow";
       const parsed = parseLine(split.bytes);
       if ("line" in parsed) {
-        onLine(parsed.line);
+        const wait = onLine(parsed.line);
+        if (wait !== undefined) await wait; // always awaiting would cost a turn of the event loop for each frame
       } else {
         invalid += 1;
         if (invalid <= MAX_LOGGED) log.warning("dropped a line from the sandbox", { reason: parsed.invalid });

@@ -25,7 +25,8 @@ export type ExecutionEnd =
 
 /** What a kernel reports by itself. None may throw. */
 export interface KernelEvents {
-  onStream(name: "stdout" | "stderr", text: string): void;
+  /** A promise holds back the sandbox until it settles. */
+  onStream(name: "stdout" | "stderr", text: string): void | Promise<void>;
   onRpc(frame: RpcFrame): void;
   /** The Python process is gone and its state with it; the sandbox has a fresh one. */
   onDied(frame: DiedFrame): void;
@@ -133,7 +134,7 @@ class FrameKernel implements Kernel {
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#options.sandbox.close();
+    this.#closing ??= this.#options.sandbox.close().finally(() => this.#end("it was stopped", undefined));
     return this.#closing;
   }
 
@@ -159,7 +160,7 @@ class FrameKernel implements Kernel {
     }
   }
 
-  #dispatch([speaker, frame]: IncomingLine): void {
+  #dispatch([speaker, frame]: IncomingLine): void | Promise<void> {
     if (speaker === "k") {
       if (frame.type === "rpc") this.#options.events.onRpc(frame);
       else if (frame.id === this.#execution?.id) this.#settle({ kind: "done", frame });
@@ -168,17 +169,16 @@ class FrameKernel implements Kernel {
     switch (frame.type) {
       case "hello":
         this.#hello.resolve(frame);
-        break;
+        return;
       case "stream":
-        this.#options.events.onStream(frame.name, frame.data);
-        break;
+        return this.#options.events.onStream(frame.name, frame.data);
       case "ready":
         this.#onReady?.();
-        break;
+        return;
       case "died":
         this.#options.events.onDied(frame);
         this.#settle({ kind: "died", frame });
-        break;
+        return;
     }
   }
 
@@ -189,6 +189,7 @@ class FrameKernel implements Kernel {
   }
 
   #end(reason: string, exit: SandboxExit | undefined): void {
+    if (this.#gone !== undefined) return;
     this.#gone = reason;
     this.#hello.reject(
       new BridgeError("KERNEL_START_FAILED", `the sandbox did not start: ${reason}`, {

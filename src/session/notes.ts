@@ -1,4 +1,5 @@
-/** What the model is told when an execution did not end by itself. One or two sentences, with what to do. */
+/** What is said when an execution did not end by itself: one or two sentences for the model, a number for a shell. */
+import { constants } from "node:os";
 import type { DiedFrame } from "../kernel/protocol.ts";
 
 const LOST = "Variables, imports and functions of this session are gone; define them again.";
@@ -36,5 +37,22 @@ function describeDeath(frame: DiedFrame): string {
       return "it was asked to";
     case "protocol":
       return frame.detail ?? "it broke the frame protocol";
+  }
+}
+
+/** The exit code of a program whose process died, as a shell says it; null where it was we who ended it. */
+export function exitCodeOfDeath(frame: DiedFrame): number | null {
+  switch (frame.reason) {
+    case "exit":
+      return frame.code;
+    case "out_of_memory":
+      return 128 + constants.signals.SIGKILL;
+    case "signal":
+      return (
+        128 + ((constants.signals as Record<string, number>)[frame.signal ?? ""] ?? constants.signals.SIGKILL)
+      );
+    case "reset":
+    case "protocol":
+      return null;
   }
 }

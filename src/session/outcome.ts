@@ -13,7 +13,7 @@ export interface Outcome {
   /** The repr of a last expression, or null. */
   readonly result: string | null;
   readonly error: { readonly ename: string; readonly evalue: string; readonly traceback: string } | null;
-  /** For `exit`: the program's exit code. */
+  /** For `exit`, and for `died` where it is known: the program's exit code, 128 plus the signal's number for a signal. */
   readonly exitCode: number | null;
   /** Output that arrived between the previous call and this one (background tasks, child processes). */
   readonly late: { readonly stdout: CapturedText; readonly stderr: CapturedText };
@@ -31,6 +31,9 @@ export interface ExecuteRequest {
   readonly timeoutMs: number;
   /** `sys.argv` of a script run by the command line; otherwise absent. */
   readonly script?: { readonly filename: string; readonly argv: readonly string[] };
-  /** Called with output as it arrives; must not throw and must bound what it keeps. */
-  readonly onOutput?: (name: "stdout" | "stderr", text: string) => void;
+  /**
+   * Called with output as it arrives; must not throw and must bound what it keeps. A promise holds the program back
+   * until it settles, as a full pipe does.
+   */
+  readonly onOutput?: (name: "stdout" | "stderr", text: string) => void | Promise<void>;
 }

@@ -4,7 +4,7 @@ import type { HostTools, ServerSummary } from "../kernel/host-tools.ts";
 import type { ExecutionEnd, Kernel, KernelEvents } from "../kernel/kernel.ts";
 import { runCell } from "./execution.ts";
 import type { KernelSource } from "./kernel-source.ts";
-import { cutNote, deathNote, endedNote, idleNote } from "./notes.ts";
+import { cutNote, deathNote, endedNote, exitCodeOfDeath, idleNote } from "./notes.ts";
 import type { ExecuteRequest, Outcome } from "./outcome.ts";
 import { CapturedOutput } from "./output.ts";
 import { JobQueue } from "./queue.ts";
@@ -153,7 +153,7 @@ class PythonSession implements Session {
       late: { stdout: late.read("stdout"), stderr: late.read("stderr") },
       result: done?.result ?? null,
       error: done?.error ?? null,
-      exitCode: done?.exit_code ?? null,
+      exitCode: end.kind === "died" ? exitCodeOfDeath(end.frame) : (done?.exit_code ?? null),
       notes,
       stateLost,
     };
@@ -171,7 +171,7 @@ class PythonSession implements Session {
     return {
       onStream: (name, text) => {
         (this.#cell?.output ?? this.#late).append(name, text);
-        this.#cell?.onOutput?.(name, text);
+        return this.#cell?.onOutput?.(name, text);
       },
       onRpc: (frame) => {
         const kernel = this.#kernel;

@@ -60,8 +60,8 @@ export async function startBridge(options: BridgeOptions = {}): Promise<Bridge> 
           : { onprogress: ({ message }: { message?: string }) => onProgress(message ?? "") }),
       },
     );
-    const blocks = result.content as { type: string; text: string }[];
-    return { text: blocks.map((block) => block.text).join(""), isError: result.isError === true };
+    const blocks = result["content"] as { type: string; text: string }[];
+    return { text: blocks.map((block) => block.text).join(""), isError: result["isError"] === true };
   };
   return {
     pid,
@@ -81,7 +81,7 @@ interface Connected {
     callTool(
       params: { name: string; arguments: Record<string, unknown> },
       options: object,
-    ): Promise<{ content?: unknown; isError?: unknown }>;
+    ): Promise<Readonly<Record<string, unknown>>>;
     listTools(): Promise<{ tools: { name: string }[] }>;
     close(): Promise<void>;
   };
