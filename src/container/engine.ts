@@ -31,7 +31,12 @@ export interface Sandbox extends Closable {
 }
 
 export interface SandboxExit {
-  /** The engine client's exit code: the program's own, or 125 to 127 when the engine could not start it. */
+  /**
+   * The engine client's exit code: the program's own, 137 after a kill, `null` when the client itself was killed.
+   * Before the first byte of stdout, 125 to 127 are the engine's: 125 its own failure (no such image, no daemon, a flag
+   * that it refuses), 126 the OCI runtime's or a command that cannot be executed, 127 a command that is not in the
+   * image. After it they are the program's like any other.
+   */
   readonly code: number | null;
   /** What the engine's client and the program wrote to stderr, at most 8 KiB. */
   readonly stderr: string;
@@ -61,4 +66,12 @@ export interface ContainerEngine {
   hasImage(image: string, signal: AbortSignal): Promise<boolean>;
   /** Pulls the image; rejects with `IMAGE_MISSING` and the engine's words. `onProgress` gets its last line. */
   pull(image: string, onProgress: (line: string) => void, signal: AbortSignal): Promise<void>;
+  /**
+   * What to try, in order, when a sandbox ended with 125 to 127 before its first byte and `hasImage` says that the image
+   * is there: the same engine with the other OCI runtimes of this machine, then the engine that was second choice.
+   * Empty when `MCP_BRIDGE_OCI_RUNTIME` is set and there is no second engine. Forgets what was remembered.
+   */
+  alternatives(signal: AbortSignal): Promise<readonly ContainerEngine[]>;
+  /** Remembers, for later bridges, that this one works. To be called on an alternative that gave a first byte. */
+  prefer(): Promise<void>;
 }

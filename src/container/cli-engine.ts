@@ -1,0 +1,150 @@
+import { BridgeError } from "../core/errors.ts";
+import type { Log } from "../core/log.ts";
+import type { ContainerEngine, EngineInfo, Sandbox, SandboxSpec } from "./engine.ts";
+import { callEngine, type EngineAnswer, lastLine, startClient } from "./engine-call.ts";
+import { type Owner, renderLabels } from "./owner.ts";
+import { buildRunArgs, checkImage, type HardLimits } from "./run-args.ts";
+import { ClientSandbox } from "./sandbox.ts";
+
+const ASK_TIMEOUT_MS = 10_000;
+const PULL_TIMEOUT_MS = 30 * 60_000;
+
+/** What a {@link CliEngine} needs; made by `detectEngine`. */
+export interface CliEngineOptions {
+  readonly info: EngineInfo;
+  /** Absolute path of the engine's client. */
+  readonly executable: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly owner: Owner;
+  readonly hardLimits: HardLimits;
+  readonly seccompProfile: string;
+  readonly log: Log;
+  /** See {@link ContainerEngine.alternatives}. */
+  readonly findAlternatives: (signal: AbortSignal) => Promise<readonly ContainerEngine[]>;
+  /** See {@link ContainerEngine.prefer}. */
+  readonly remember: () => Promise<void>;
+}
+
+let containersStarted = 0;
+
+/** Podman or docker behind its command line. Arguments are passed as a list; no shell is involved. */
+export class CliEngine implements ContainerEngine {
+  readonly info: EngineInfo;
+  readonly #options: CliEngineOptions;
+  readonly #imageVolumes = new Map<string, readonly string[]>();
+
+  constructor(options: CliEngineOptions) {
+    this.info = options.info;
+    this.#options = options;
+  }
+
+  async start(spec: SandboxSpec, signal: AbortSignal): Promise<Sandbox> {
+    const { info, executable, env, owner, hardLimits, seccompProfile, log } = this.#options;
+    containersStarted += 1;
+    const name = `sandpy-${owner.instance}-${containersStarted}`;
+    const args = buildRunArgs({
+      engine: info.engine,
+      ociRuntime: info.ociRuntime,
+      spec,
+      name,
+      labels: renderLabels(owner),
+      seccompProfile,
+      hardLimits,
+      imageVolumes: await this.#volumesOf(spec.image, signal),
+    });
+    if (signal.aborted) throw startCancelled(signal);
+    log.debug("starting a container", { engine: info.engine, runtime: info.ociRuntime, name });
+    const sandbox = new ClientSandbox(name, await startClient(executable, args, env), (command, timeoutMs) =>
+      this.#call(command, timeoutMs, new AbortController().signal),
+    );
+    if (!signal.aborted) return sandbox;
+    await sandbox.close();
+    throw startCancelled(signal);
+  }
+
+  async hasImage(image: string, signal: AbortSignal): Promise<boolean> {
+    checkImage(image);
+    if (this.info.engine === "docker") return (await this.#inspectImage(image, signal)) !== undefined;
+    const answer = await this.#call(["image", "exists", image], ASK_TIMEOUT_MS, signal);
+    if (answer.code === 0) return true;
+    if (answer.code === 1) return false;
+    throw this.#failed("image exists", answer);
+  }
+
+  async pull(image: string, onProgress: (line: string) => void, signal: AbortSignal): Promise<void> {
+    checkImage(image);
+    const { executable, env } = this.#options;
+    const { code, stderr } = await callEngine({
+      executable,
+      args: ["pull", image],
+      env,
+      timeoutMs: PULL_TIMEOUT_MS,
+      signal,
+      onProgress,
+    });
+    if (code === 0) return;
+    const { engine } = this.info;
+    throw new BridgeError(
+      "IMAGE_MISSING",
+      `${engine} could not pull the image "${image}": ${lastLine(stderr)}`,
+      {
+        hint:
+          `Run "${engine} pull ${image}" to see more, set MCP_BRIDGE_IMAGE to an image that is there, ` +
+          `or make one from this machine's Python with "sandpy image".`,
+        data: { image, engine },
+      },
+    );
+  }
+
+  alternatives(signal: AbortSignal): Promise<readonly ContainerEngine[]> {
+    return this.#options.findAlternatives(signal);
+  }
+
+  prefer(): Promise<void> {
+    return this.#options.remember();
+  }
+
+  /** Docker only; podman ignores them by a flag. Asked once for each image: the answer costs a few milliseconds. */
+  async #volumesOf(image: string, signal: AbortSignal): Promise<readonly string[]> {
+    if (this.info.engine === "podman") return [];
+    const known = this.#imageVolumes.get(image);
+    if (known !== undefined) return known;
+    checkImage(image);
+    const volumes = await this.#inspectImage(image, signal);
+    return volumes ?? []; // a missing image: the start says so
+  }
+
+  /** The volumes that the image declares; `undefined` when there is no such image. */
+  async #inspectImage(image: string, signal: AbortSignal): Promise<readonly string[] | undefined> {
+    const answer = await this.#call(
+      ["image", "inspect", "--format", "{{json .Config.Volumes}}", image],
+      ASK_TIMEOUT_MS,
+      signal,
+    );
+    if (answer.code === 0) {
+      const volumes = Object.keys(JSON.parse(answer.stdout) ?? {});
+      this.#imageVolumes.set(image, volumes);
+      return volumes;
+    }
+    // The exit code is the same for a missing image and for a missing daemon: the daemon is asked for itself.
+    const alive = await this.#call(["version", "--format", "{{.Server.Version}}"], ASK_TIMEOUT_MS, signal);
+    if (alive.code === 0) return undefined;
+    throw this.#failed("image inspect", alive);
+  }
+
+  #failed(command: string, { code, stderr }: EngineAnswer): BridgeError {
+    const { engine } = this.info;
+    return new BridgeError("ENGINE_FAILED", `"${engine} ${command}" failed (${code}): ${lastLine(stderr)}`, {
+      hint: `Run "${engine} info" to see whether the engine works.`,
+    });
+  }
+
+  #call(args: readonly string[], timeoutMs: number, signal: AbortSignal): Promise<EngineAnswer> {
+    const { executable, env } = this.#options;
+    return callEngine({ executable, args, env, timeoutMs, signal });
+  }
+}
+
+function startCancelled(signal: AbortSignal): BridgeError {
+  return new BridgeError("CANCELLED", "starting the container was cancelled", { cause: signal.reason });
+}

@@ -1,0 +1,151 @@
+import { BridgeError } from "../core/errors.ts";
+import type { SandboxSpec } from "./engine.ts";
+
+const MIB = 1024 * 1024;
+const TMP_BYTES = 64 * MIB;
+const WORKSPACE_BYTES = 128 * MIB;
+const SHM_BYTES = 64 * MIB;
+const OPEN_FILES = { soft: 1024, hard: 4096 };
+// Podman starts the OCI runtime with a lower hard limit than the shell's: the kernel's highest process id, often 32768.
+const PROCESSES = 16384;
+
+/** What the sandbox's environment holds beside what the image itself sets. Nothing of the host's is passed on. */
+const ENVIRONMENT = {
+  HOME: "/workspace",
+  LANG: "C.UTF-8",
+  TMPDIR: "/tmp",
+  MPLCONFIGDIR: "/tmp/matplotlib",
+};
+
+/** Docker's client copies these from its own configuration into each container unless they are set. */
+const PROXY_VARIABLES = ["HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "NO_PROXY", "ALL_PROXY"];
+
+/** The largest values that the bridge may give to its children; `undefined` where it is not known. */
+export interface HardLimits {
+  readonly openFiles: number | undefined;
+  readonly processes: number | undefined;
+}
+
+/** All that decides how a container is started. */
+export interface RunPlan {
+  readonly engine: "podman" | "docker";
+  readonly ociRuntime: string | undefined;
+  readonly spec: SandboxSpec;
+  /** The container's name. */
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** Path of the seccomp profile. */
+  readonly seccompProfile: string;
+  readonly hardLimits: HardLimits;
+  /** Volumes that the image declares and that docker would make on the host's disk. */
+  readonly imageVolumes: readonly string[];
+}
+
+/** Builds the arguments of the engine's client that start the sandbox. Throws `CONFIG_INVALID` on a bad image or user. */
+export function buildRunArgs(plan: RunPlan): string[] {
+  const { engine, spec } = plan;
+  checkImage(spec.image);
+  checkUser(spec.user);
+  const [program, ...programArgs] = spec.command;
+  if (program === undefined) throw new BridgeError("INTERNAL", "the sandbox has no command");
+  const runtime = plan.ociRuntime === undefined ? [] : ["--runtime", plan.ociRuntime];
+  return [
+    // Podman takes it before the command, docker after it.
+    ...(engine === "podman" ? [...runtime, "run"] : ["run", ...runtime]),
+    ...["--rm", "--interactive", "--name", plan.name, "--pull", "never"],
+    ...isolation(plan),
+    ...limits(plan),
+    ...Object.entries(plan.labels).flatMap(([key, value]) => ["--label", `${key}=${value}`]),
+    ...environment(engine),
+    ...["--workdir", "/workspace", "--hostname", "sandbox"],
+    // Nothing that the image says about starting is used: it names files, not behaviour.
+    ...["--no-healthcheck", "--entrypoint", program, spec.image, ...programArgs],
+  ];
+}
+
+/** Throws `CONFIG_INVALID` unless the text is an image reference: it must never be read as a flag or as a path. */
+export function checkImage(image: string): void {
+  if (image.length <= 512 && IMAGE_REFERENCE.test(image)) return;
+  throw new BridgeError("CONFIG_INVALID", `${JSON.stringify(image)} is not the name of a container image`, {
+    hint: 'Set MCP_BRIDGE_IMAGE to a name such as "python:3.14-slim" or "registry.example/team/python:1".',
+  });
+}
+
+/** Throws `CONFIG_INVALID` unless the text is `uid:gid` in numbers and the uid is not root's. */
+export function checkUser(user: string): void {
+  const [uid, gid] = /^(\d{1,10}):(\d{1,10})$/.exec(user)?.slice(1).map(Number) ?? [];
+  if (uid !== undefined && gid !== undefined && uid > 0 && Math.max(uid, gid) < 2 ** 32 - 1) return;
+  throw new BridgeError("CONFIG_INVALID", `${JSON.stringify(user)} is not a user for the sandbox`, {
+    hint: 'Set MCP_BRIDGE_CONTAINER_USER to two numbers "uid:gid", the uid not 0, such as "65534:65534".',
+  });
+}
+
+const IMAGE_REFERENCE = (() => {
+  const component = "[a-z0-9]+(?:(?:\\.|_{1,2}|-+)[a-z0-9]+)*";
+  const label = "[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?";
+  const host = `(?:${label}(?:\\.${label})*|\\[[0-9a-fA-F:]+\\])(?::[0-9]{1,5})?`;
+  const digest = "@[a-z][a-z0-9]*(?:[+._-][a-z0-9]+)*:[0-9a-fA-F]{32,128}";
+  return new RegExp(`^(?:${host}/)?${component}(?:/${component})*(?::\\w[\\w.-]{0,127})?(?:${digest})?$`);
+})();
+
+function isolation({ engine, spec, seccompProfile, imageVolumes }: RunPlan): string[] {
+  const common = [
+    ...["--network", "none", "--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges"],
+    ...["--security-opt", `seccomp=${seccompProfile}`, "--user", spec.user],
+    ...["--ipc", "private", "--cgroupns", "private"],
+    // The engine would otherwise write each frame to the host's disk, without a limit.
+    ...["--log-driver", "none"],
+    ...["--tmpfs", tmpfs("/tmp", TMP_BYTES), "--tmpfs", tmpfs("/workspace", WORKSPACE_BYTES)],
+  ];
+  if (engine === "docker") {
+    // Docker has no switch against an image's volumes; a read-only mount in the same place is one.
+    return [
+      ...common,
+      ...imageVolumes.flatMap((path) => ["--tmpfs", `${path}:ro,noexec,nosuid,nodev,size=4096`]),
+    ];
+  }
+  return [
+    ...common,
+    // Podman leaves /run and /var/tmp writable and unbounded in a read-only container.
+    ...["--read-only-tmpfs=false", "--image-volume", "ignore", "--systemd=false"],
+    // Docker has these private and no word for it; for podman a configuration file could say otherwise.
+    ...["--pid", "private", "--uts", "private", "--sdnotify", "ignore"],
+    // Two control characters in the input would otherwise cut the client off.
+    "--detach-keys=",
+    // So that "rm --force" kills at once; the default waits ten seconds for a polite end.
+    ...["--stop-timeout", "0"],
+  ];
+}
+
+function tmpfs(path: string, bytes: number): string {
+  return `${path}:rw,noexec,nosuid,nodev,size=${bytes},mode=1777`;
+}
+
+function limits({ engine, spec, hardLimits }: RunPlan): string[] {
+  const { memoryBytes, pids, cpus } = spec.limits;
+  const openFiles = (wanted: number) => Math.min(wanted, hardLimits.openFiles ?? wanted);
+  const ulimits = [
+    "core=0:0",
+    // An engine without the right to raise limits fails on its own defaults: ours are never above the bridge's own.
+    `nofile=${openFiles(OPEN_FILES.soft)}:${openFiles(OPEN_FILES.hard)}`,
+    // Counted per user over all sandboxes, so this is no limit of one sandbox: --pids-limit is. Docker's daemon has
+    // limits of its own, which ours say nothing about.
+    ...(engine === "docker" || hardLimits.processes === undefined
+      ? []
+      : [`nproc=${Math.min(PROCESSES, hardLimits.processes)}`]),
+  ];
+  return [
+    // Swap is counted in: the same value means none.
+    ...["--memory", String(memoryBytes), "--memory-swap", String(memoryBytes), "--pids-limit", String(pids)],
+    ...(cpus === undefined ? [] : ["--cpus", String(cpus)]),
+    ...["--shm-size", String(SHM_BYTES)],
+    ...ulimits.flatMap((ulimit) => ["--ulimit", ulimit]),
+  ];
+}
+
+function environment(engine: "podman" | "docker"): string[] {
+  const own = Object.entries(ENVIRONMENT).flatMap(([name, value]) => ["--env", `${name}=${value}`]);
+  if (engine === "podman") return ["--http-proxy=false", "--env-host=false", ...own];
+  const names = PROXY_VARIABLES.flatMap((name) => [name, name.toLowerCase()]);
+  return [...own, ...names.flatMap((name) => ["--env", `${name}=`])];
+}

@@ -1,0 +1,91 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Child } from "../core/child.ts";
+import { BridgeError } from "../core/errors.ts";
+import { withDeadline } from "../core/lifecycle.ts";
+import type { Sandbox, SandboxExit } from "./engine.ts";
+import type { EngineAnswer } from "./engine-call.ts";
+
+const REMOVE_TIMEOUT_MS = 5000;
+const LOOK_TIMEOUT_MS = 5000;
+const CLIENT_GRACE_MS = 1000;
+const GONE_WITHIN_MS = 3000;
+const GONE_POLL_MS = 50;
+
+/** Runs an engine command with a deadline; what {@link callEngine} does for one engine. */
+export type RunCommand = (args: readonly string[], timeoutMs: number) => Promise<EngineAnswer>;
+
+/** A container behind the client process that holds its stdin and stdout. */
+export class ClientSandbox implements Sandbox {
+  readonly name: string;
+  readonly ended: Promise<SandboxExit>;
+  readonly #child: Child;
+  readonly #run: RunCommand;
+  #closing: Promise<void> | undefined;
+
+  constructor(name: string, child: Child, run: RunCommand) {
+    this.name = name;
+    this.#child = child;
+    this.#run = run;
+    this.ended = child.exited.then(({ code }) => ({ code, stderr: child.stderrText() }));
+  }
+
+  get stdout(): AsyncIterable<Uint8Array> {
+    return this.#child.stdout;
+  }
+
+  write(bytes: Uint8Array | string): Promise<void> {
+    return this.#child.write(bytes);
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#remove();
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  /**
+   * Kills by name: a signal to the client would be passed on to the first process of the container, which may ignore
+   * it. A client that is still about to create the container would do so after the first removal, hence the second.
+   */
+  async #remove(): Promise<void> {
+    const failures: unknown[] = [];
+    const attempt = async () => {
+      try {
+        await this.#run(["rm", "--force", "--volumes", this.name], REMOVE_TIMEOUT_MS);
+      } catch (error) {
+        failures.push(error);
+      }
+    };
+    await attempt();
+    const alive = Symbol("alive");
+    const exit = await withDeadline(this.ended, CLIENT_GRACE_MS, "the engine's client").catch(() => alive);
+    if (exit === alive) {
+      await this.#child.stop(0);
+      await attempt();
+    }
+    if (await this.#isGone()) return;
+    await attempt();
+    if (await this.#isGone()) return;
+    throw new BridgeError("ENGINE_FAILED", `the container "${this.name}" could not be removed`, {
+      hint: `Remove it by hand with the engine's command "rm --force ${this.name}".`,
+      cause: failures[0],
+    });
+  }
+
+  /** Asks until it is gone; an engine that removes it in the background needs a moment. */
+  async #isGone(): Promise<boolean> {
+    const deadline = performance.now() + GONE_WITHIN_MS;
+    for (;;) {
+      const listed = await this.#run(
+        ["ps", "--all", "--quiet", "--filter", `name=^${this.name}$`],
+        LOOK_TIMEOUT_MS,
+      ).catch(() => undefined); // a timeout: not known to be gone
+      if (listed?.code === 0 && listed.stdout.trim() === "") return true;
+      if (performance.now() > deadline) return false;
+      await sleep(GONE_POLL_MS);
+    }
+  }
+}
