@@ -1,5 +1,6 @@
 import type { Readable, Writable } from "node:stream";
 import type { Config } from "../config/config.ts";
+import { childDepthVariables } from "../config/depth.ts";
 import { detectEngine } from "../container/detect.ts";
 import { type Closable, Scope } from "../core/lifecycle.ts";
 import type { Log } from "../core/log.ts";
@@ -34,7 +35,12 @@ export interface Bridge extends Closable {
 /** Creates the bridge. The caller closes it: that ends every session, container and upstream server. */
 export function createBridge(config: Config, { log, selfPath }: BridgeOptions): Bridge {
   const scope = new Scope(CLOSE_DEADLINE_MS);
-  const upstream = createUpstream({ discover: () => discover(config, { selfPath }), env: config.env, log });
+  const upstream = createUpstream({
+    discover: () => discover(config, { selfPath }),
+    env: config.env,
+    childEnv: childDepthVariables(config.env),
+    log,
+  });
   scope.add("the upstream servers", () => upstream.close());
   const kernels = new KernelLauncher({
     config,

@@ -107,7 +107,9 @@ async function connectLegacy(server: ServerParameters, protocol = "2025-11-25"):
   await client.connect(transport);
   return {
     client: {
-      callTool: (params, options) => client.callTool(params, undefined, options),
+      // Its type also covers the results of a protocol before the first release.
+      callTool: (params, options) =>
+        client.callTool(params, undefined, options) as ReturnType<Connected["client"]["callTool"]>,
       listTools: () => client.listTools(),
       close: () => client.close(),
     },
