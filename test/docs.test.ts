@@ -1,0 +1,117 @@
+import { describe, expect, test } from "bun:test";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { SETTING_NAMES } from "../src/config/schema.ts";
+import { EXIT_CODES } from "../src/core/errors.ts";
+
+const ROOT = resolve(import.meta.dir, "..");
+const NOT_OURS = new Set([".git", ".tools", "node_modules", "dist", "__pycache__"]);
+const LINE_CAPS = { "README.md": 200, "AGENTS.md": 120 } as const;
+
+/** Every file of the repository as people write it; binary files have no place here. */
+const files: readonly string[] = listFiles(ROOT);
+const documents = files.filter((file) => file.endsWith(".md"));
+
+function listFiles(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => !NOT_OURS.has(entry.name))
+    .flatMap((entry) => {
+      const path = join(folder, entry.name);
+      return entry.isDirectory() ? listFiles(path) : [relative(ROOT, path)];
+    })
+    .sort();
+}
+
+function read(file: string): string {
+  return readFileSync(join(ROOT, file), "utf8");
+}
+
+/** The first cell of each row of a document's tables, where it is a word in back quotes; several words are several. */
+function firstCells(file: string, pattern: RegExp): string[] {
+  const cells = read(file).matchAll(/^\| ((?:`[^`|]+`(?:, )?)+) \|/gm);
+  const words = [...cells].flatMap(([, cell = ""]) =>
+    [...cell.matchAll(/`([^`]+)`/g)].map(([, word = ""]) => word),
+  );
+  return words.filter((word) => pattern.test(word));
+}
+
+describe("the documents", () => {
+  test.each(Object.entries(LINE_CAPS))("keep %s to %i lines", (file, cap) => {
+    expect(read(file).trimEnd().split("\n").length).toBeLessThanOrEqual(cap);
+  });
+
+  test("link only to what exists", () => {
+    const broken = documents.flatMap((file) =>
+      [...read(file).matchAll(/\]\(([^)\s]+)\)/g)]
+        .map(([, target = ""]) => target)
+        .filter((target) => !/^[a-z]+:/.test(target))
+        .filter((target) => !linkResolves(file, target))
+        .map((target) => `${file} → ${target}`),
+    );
+    expect(broken).toEqual([]);
+  });
+
+  test.each(["README.md", "docs/config.md"])("list every setting in %s, and no other", (file) => {
+    expect(firstCells(file, /^MCP_/)).toEqual([...SETTING_NAMES]);
+  });
+
+  test("name no setting that does not exist", () => {
+    const known = new Set<string>(SETTING_NAMES);
+    const unknown = documents.flatMap((file) =>
+      [...read(file).matchAll(/\bMCP_(?:BRIDGE|SERVERS)_[A-Z_]+\b/g)]
+        .filter(([name]) => !known.has(name))
+        .map(([name]) => `${file}: ${name}`),
+    );
+    expect(unknown).toEqual([]);
+  });
+
+  test("say what to do about every error code, with its exit code", () => {
+    const documented = [...read("README.md").matchAll(/^\| ((?:`[A-Z_]+`(?:, )?)+) \| (\d) \|/gm)].flatMap(
+      ([, codes = "", exit]) =>
+        [...codes.matchAll(/[A-Z_]+/g)].map(([code]) => [code, Number(exit)] as const),
+    );
+    expect(Object.fromEntries(documented)).toEqual({ ...EXIT_CODES });
+  });
+
+  test("name only scripts that exist", () => {
+    const named = documents.flatMap((file) => [...read(file).matchAll(/\.\/(scripts\/[a-z-]+)/g)]);
+    expect(named.length).toBeGreaterThan(0);
+    expect(
+      named.map(([, script = ""]) => script).filter((script) => !existsSync(join(ROOT, script))),
+    ).toEqual([]);
+  });
+});
+
+describe("the repository", () => {
+  test("names no path of one machine and no registry's host", () => {
+    const registries = ["npmjs.org", "pythonhosted.org", "pypi.org", "crates.io", "golang.org", "debian.org"];
+    const images = ["docker.io/", "registry-1.docker.io", "ghcr.io", "quay.io"];
+    const foreign = ["/root/", "/work/", ...registries, ...images];
+    const found = files
+      .filter((file) => file !== "LICENSE" && file !== relative(ROOT, import.meta.path))
+      .flatMap((file) =>
+        read(file)
+          .split("\n")
+          .map((line, index) => ({ place: `${file}:${index + 1}`, line })),
+      )
+      .filter(({ line }) => foreign.some((text) => line.includes(text)))
+      .map(({ place, line }) => `${place}: ${line.trim().slice(0, 120)}`);
+    expect(found).toEqual([]);
+  });
+});
+
+function linkResolves(file: string, target: string): boolean {
+  const [path = "", anchor] = target.split("#");
+  const linked = path === "" ? file : relative(ROOT, resolve(ROOT, dirname(file), path));
+  if (linked.startsWith("..") || !existsSync(join(ROOT, linked))) return false;
+  return anchor === undefined || headings(linked).includes(anchor);
+}
+
+function headings(file: string): string[] {
+  return [...read(file).matchAll(/^#+ (.+)$/gm)].map(([, title = ""]) =>
+    title
+      .toLowerCase()
+      .replace(/[^\w\- ]/g, "")
+      .replaceAll(" ", "-"),
+  );
+}
