@@ -15,7 +15,8 @@ const KEYWORDS = new Set(
  */
 export function toPythonName(name: string): string {
   const folded = name.normalize("NFKC").replace(/[^\p{XID_Continue}]/gu, "_");
-  const cut = Array.from(folded).slice(0, MAX_LENGTH).join("").normalize("NFKC") || "_";
+  const cut = Array.from(folded).slice(0, MAX_LENGTH).join("").normalize("NFKC");
+  if (/^_*$/.test(cut)) return "unnamed";
   if (KEYWORDS.has(cut)) return `${cut}_`;
   if (cut.startsWith("__")) return `x${cut}`;
   return /^[\p{XID_Start}_]/u.test(cut) ? cut : `_${cut}`;

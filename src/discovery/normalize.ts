@@ -105,24 +105,32 @@ function createDefinition(
   entry: z.infer<typeof entrySchema>,
   homeDir: string,
 ): NamedDefinition {
-  const folder = dirname(file);
-  const expand = (path: string) => (/^~(?=$|\/)/.test(path) ? `${homeDir}${path.slice(1)}` : path);
-  const command = expand(entry.command);
+  const locate = (path: string) => resolvePath(path, dirname(file), homeDir);
   return {
     name: key,
     description: entry.description,
     transport: {
       kind: "stdio",
-      // A bare word is looked up on PATH; anything with a slash belongs to the file that names it.
-      command: command.includes("/") ? resolve(folder, command) : command,
+      command: isPath(entry.command) ? locate(entry.command) : entry.command,
       args: entry.args,
       env: Object.fromEntries(
         Object.entries(entry.env).filter((pair): pair is [string, string] => pair[1] !== null),
       ),
-      cwd: entry.cwd === undefined || entry.cwd === "" ? undefined : resolve(folder, expand(entry.cwd)),
+      cwd: entry.cwd === undefined || entry.cwd === "" ? undefined : locate(entry.cwd),
     },
     origin: { file, key },
   };
+}
+
+/** A bare word is looked up on PATH, and so is a whole command line such as `npx -y @scope/name`. */
+function isPath(command: string): boolean {
+  return /^(\.{1,2}|~|[^\s/]*)\//.test(command);
+}
+
+/** Relative paths belong to the file that names them. One that starts with a variable cannot be resolved yet. */
+function resolvePath(path: string, folder: string, homeDir: string): string {
+  if (path === "~" || path.startsWith("~/")) return `${homeDir}${path.slice(1)}`;
+  return path.startsWith("$") ? path : resolve(folder, path);
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
