@@ -28,7 +28,7 @@ function read(file: string): string {
 
 /** The first cell of each row of a document's tables, where it is a word in back quotes; several words are several. */
 function firstCells(file: string, pattern: RegExp): string[] {
-  const cells = read(file).matchAll(/^\| ((?:`[^`|]+`(?:, )?)+) \|/gm);
+  const cells = read(file).matchAll(/^\| ((?:`[^`|]+`(?:, )?)+) *\|/gm);
   const words = [...cells].flatMap(([, cell = ""]) =>
     [...cell.matchAll(/`([^`]+)`/g)].map(([, word = ""]) => word),
   );
@@ -66,7 +66,7 @@ describe("the documents", () => {
   });
 
   test("say what to do about every error code, with its exit code", () => {
-    const documented = [...read("README.md").matchAll(/^\| ((?:`[A-Z_]+`(?:, )?)+) \| (\d) \|/gm)].flatMap(
+    const documented = [...read("README.md").matchAll(/^\| ((?:`[A-Z_]+`(?:, )?)+) *\| (\d) *\|/gm)].flatMap(
       ([, codes = "", exit]) =>
         [...codes.matchAll(/[A-Z_]+/g)].map(([code]) => [code, Number(exit)] as const),
     );
