@@ -5,6 +5,7 @@ import type { ToolCall, ToolResult, ToolSummary } from "../kernel/host-tools.ts"
 import { abortedError, waitFor } from "./abort.ts";
 import { listNames, nearestNames } from "./names.ts";
 import type { LiveServer } from "./pool.ts";
+import { isGone } from "./server-faults.ts";
 import { MAX_RESULT_BYTES, REFUSED_RESULT_CODE } from "./transport.ts";
 
 /** Timers hold 32 bits; the caller's signal is what ends a call, not a limit that nobody set. */
@@ -86,10 +87,10 @@ function describeFault(error: unknown, { definition, connection }: LiveServer, w
   if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout) {
     return new BridgeError("UPSTREAM_TIMEOUT", `${what} was not answered in time`, { data, cause: error });
   }
-  if (error instanceof SdkError && error.code !== SdkErrorCode.ConnectionClosed) {
-    return new BridgeError("UPSTREAM_FAILED", `${what} failed: ${error.message}`, { data, cause: error });
+  if (!isGone(error)) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return new BridgeError("UPSTREAM_FAILED", `${what} failed: ${reason}`, { data, cause: error });
   }
-  // Anything else comes from a pipe whose other end is gone.
   const end = connection.endError();
   return new BridgeError(end.code, `${what} failed: ${end.message}`, {
     ...(end.hint === undefined ? {} : { hint: end.hint }),

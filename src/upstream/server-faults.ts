@@ -4,7 +4,7 @@ import type { ChildExit } from "../core/child.ts";
 import { BridgeError } from "../core/errors.ts";
 import type { ServerDefinition } from "../discovery/server-definition.ts";
 import { abortedError } from "./abort.ts";
-import type { StdioTransport } from "./transport.ts";
+import { ServerGone, type StdioTransport } from "./transport.ts";
 
 const MAX_LAST_WORDS = 2000;
 
@@ -45,12 +45,16 @@ export async function describeConnectFault(fault: ConnectFault): Promise<BridgeE
       cause: error,
     });
   }
-  if (transport.exit !== undefined && transport.fault === undefined && isClosed(error)) {
+  if (transport.fault !== undefined)
+    return fail(`${server} could not be started: it ${transport.fault.message}`);
+  if (isGone(error) && transport.exit !== undefined) {
     const how = `${quote(definition.transport.command)} ${describeExit(transport.exit)} before it answered`;
     return fail(`${server} could not be started: ${how}${lastWords(transport, mask)}`);
   }
-  const reason = transport.fault?.message ?? mask(error instanceof Error ? error.message : String(error));
-  return fail(`${server} could not be started: ${reason}${lastWords(transport, mask)}`);
+  const reason = mask(error instanceof Error ? error.message : String(error));
+  return fail(
+    `${server} could not be started: it refused the handshake: ${reason}${lastWords(transport, mask)}`,
+  );
 }
 
 /** Says how a connection ended that was up. */
@@ -100,9 +104,11 @@ function describeExit({ code, signal }: ChildExit): string {
   return `exited with code ${code ?? "unknown"}`;
 }
 
-function isClosed(error: unknown): boolean {
-  // A write to a process that has ended fails with a system error, whichever comes first.
-  return !(error instanceof SdkError) || error.code === SdkErrorCode.ConnectionClosed;
+/** Whether an error of the SDK means that the other end is gone. */
+export function isGone(error: unknown): boolean {
+  return (
+    error instanceof ServerGone || (error instanceof SdkError && error.code === SdkErrorCode.ConnectionClosed)
+  );
 }
 
 function lastWords(transport: StdioTransport, mask: Mask): string {

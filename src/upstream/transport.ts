@@ -21,6 +21,11 @@ export interface TransportOptions extends Omit<ServerProcessOptions, "onStderr">
   readonly stopGraceMs: number;
 }
 
+/** Nothing can be sent: the server has ended, or is ending. */
+export class ServerGone extends Error {
+  override readonly name = "ServerGone";
+}
+
 /**
  * JSON-RPC over the stdio of a process. Unlike the SDK's own transport it kills the whole process group, splits lines
  * in linear time, keeps all digits of numbers, and survives what servers print to stdout by mistake.
@@ -78,8 +83,10 @@ export class StdioTransport implements Transport {
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
-    if (this.#process === undefined || this.#closed) throw new Error("the server is not running");
-    await this.#process.write(`${JSON.stringify(message)}\n`);
+    if (this.#process === undefined || this.#closed) throw new ServerGone("the server is not running");
+    await this.#process.write(`${JSON.stringify(message)}\n`).catch((cause: unknown) => {
+      throw new ServerGone("the server has closed its stdin", { cause });
+    });
   }
 
   async close(): Promise<void> {

@@ -1,0 +1,128 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createLog } from "../../src/core/log.ts";
+import type { Discovery, ServerDefinition } from "../../src/discovery/server-definition.ts";
+import { createUpstream, type Upstream, type UpstreamOptions } from "../../src/upstream/host-tools.ts";
+import type { Clock } from "../../src/upstream/pool.ts";
+import type { Script } from "../fixtures/servers/scripted-server.ts";
+
+export const SERVERS = join(import.meta.dir, "../fixtures/servers");
+const SCRIPTED = join(SERVERS, "scripted-server.ts");
+
+/** The environment of a bridge that a person started. */
+export const ENV = { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "/" };
+
+type Settings = Partial<ServerDefinition["transport"]>;
+
+/** A definition as discovery gives it. */
+export function define(name: string, settings: Settings): ServerDefinition {
+  return {
+    name,
+    alias: name.replaceAll("-", "_"),
+    description: "",
+    transport: { kind: "stdio", command: process.execPath, args: [], env: {}, cwd: undefined, ...settings },
+    origin: { file: "/home/u/MCPs/all.json", key: name },
+  };
+}
+
+/** The scripted server under a name. */
+export function scripted(name: string, script: Script, settings: Settings = {}): ServerDefinition {
+  return define(name, { args: [SCRIPTED, JSON.stringify(script)], ...settings });
+}
+
+/** The scripted server behind a shell that stays in between. */
+export function wrapped(name: string, script: Script): ServerDefinition {
+  const args = [process.execPath, SCRIPTED, JSON.stringify(script)];
+  return define(name, { command: join(SERVERS, "wrapper.sh"), args });
+}
+
+/** An upstream whose servers a test may change, with everything that it logged. */
+export interface Rig extends AsyncDisposable {
+  readonly upstream: Upstream;
+  readonly logged: string[];
+  /** What discovery finds from now on. */
+  discovery: Discovery;
+}
+
+export function createRig(servers: readonly ServerDefinition[], options: Partial<UpstreamOptions> = {}): Rig {
+  const logged: string[] = [];
+  const rig: Rig = {
+    upstream: createUpstream({
+      discover: async () => rig.discovery,
+      env: ENV,
+      log: createLog("DEBUG", (line) => logged.push(line)),
+      ...options,
+      limits: { stopGraceMs: 200, ...options.limits },
+    }),
+    logged,
+    discovery: { servers, problems: [] },
+    [Symbol.asyncDispose]: () => rig.upstream.close(),
+  };
+  return rig;
+}
+
+/** A signal for calls that are expected to end by themselves. */
+export function soon(ms = 15_000): AbortSignal {
+  return AbortSignal.timeout(ms);
+}
+
+/** What a promise rejects with, as plain data. */
+export async function faultOf(
+  promise: Promise<unknown>,
+): Promise<{ code: unknown; message: string; hint: unknown }> {
+  const error = await promise.then(
+    () => new Error("it resolved"),
+    (reason: Error & { code?: unknown; hint?: unknown }) => reason,
+  );
+  const { code, message, hint } = error as Error & { code?: unknown; hint?: unknown };
+  return { code, message, hint };
+}
+
+/** Waits for a condition; the deadline only ends a test that fails. */
+export async function until(condition: () => boolean, ms = 10_000): Promise<void> {
+  const end = performance.now() + ms;
+  while (!condition()) {
+    if (performance.now() > end) throw new Error(`the condition did not come true: ${condition}`);
+    await Bun.sleep(5);
+  }
+}
+
+/** A file for a scripted server to write what it receives, and its lines so far. */
+export function createJournal(): Disposable & { readonly path: string; lines(): string[] } {
+  const folder = mkdtempSync(join(tmpdir(), "sandpy-journal-"));
+  const path = join(folder, "journal");
+  return {
+    path,
+    lines: () => {
+      try {
+        return readFileSync(path, "utf8").trimEnd().split("\n");
+      } catch {
+        return []; // not written yet
+      }
+    },
+    [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
+
+/** A clock that stands still, and sleeps by moving on. */
+export function createClock(): Clock & { time: number; readonly slept: number[] } {
+  return {
+    time: 1000,
+    slept: [],
+    now() {
+      return this.time;
+    },
+    async sleep(ms) {
+      this.slept.push(ms);
+      this.time += ms;
+    },
+  };
+}
+
+/** Whether a process is there and not a zombie. */
+export function isAlive(pid: number): boolean {
+  const { stdout } = Bun.spawnSync(["ps", "-o", "stat=", "-p", String(pid)]);
+  const state = stdout.toString().trim();
+  return state !== "" && !state.startsWith("Z");
+}
