@@ -77,7 +77,8 @@ class FrameKernel implements Kernel {
   readonly #options: KernelOptions;
   readonly #hello = Promise.withResolvers<Extract<SupervisorFrame, { type: "hello" }>>();
   #execution: { readonly id: number; readonly settle: (end: ExecutionEnd) => void } | undefined;
-  #onReady: (() => void) | undefined;
+  readonly #firstReady = Promise.withResolvers<void>();
+  #onReady: () => void = this.#firstReady.resolve;
   #gone: string | undefined;
   #closing: Promise<void> | undefined;
 
@@ -94,7 +95,7 @@ class FrameKernel implements Kernel {
     // A failed write means that the sandbox has ended, and #read says so with the reason.
     sandbox.write(renderPayload(settings)).catch(() => undefined);
     const hello = await withDeadline(
-      this.#hello.promise,
+      Promise.all([this.#hello.promise, this.#firstReady.promise]).then(([greeting]) => greeting),
       helloDeadlineMs,
       "starting Python in the sandbox",
       "KERNEL_START_FAILED",
@@ -173,7 +174,7 @@ class FrameKernel implements Kernel {
       case "stream":
         return this.#options.events.onStream(frame.name, frame.data);
       case "ready":
-        this.#onReady?.();
+        this.#onReady();
         return;
       case "died":
         this.#options.events.onDied(frame);

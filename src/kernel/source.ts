@@ -1,7 +1,19 @@
 /** The only import of the sandbox's Python. It is embedded in the binary and travels over the container's stdin. */
 import { createHash } from "node:crypto";
 import bootstrap from "../../sandbox/kernel/bootstrap.py" with { type: "text" };
+import cell from "../../sandbox/kernel/cell.py" with { type: "text" };
+import codec from "../../sandbox/kernel/codec.py" with { type: "text" };
+import console from "../../sandbox/kernel/console.py" with { type: "text" };
+import docs from "../../sandbox/kernel/docs.py" with { type: "text" };
+import interrupts from "../../sandbox/kernel/interrupts.py" with { type: "text" };
+import loop from "../../sandbox/kernel/loop.py" with { type: "text" };
+import names from "../../sandbox/kernel/names.py" with { type: "text" };
+import processes from "../../sandbox/kernel/process.py" with { type: "text" };
+import relay from "../../sandbox/kernel/relay.py" with { type: "text" };
 import render from "../../sandbox/kernel/render.py" with { type: "text" };
+import repair from "../../sandbox/kernel/repair.py" with { type: "text" };
+import results from "../../sandbox/kernel/results.py" with { type: "text" };
+import rpc from "../../sandbox/kernel/rpc.py" with { type: "text" };
 import runner from "../../sandbox/kernel/runner.py" with { type: "text" };
 import supervisor from "../../sandbox/kernel/supervisor.py" with { type: "text" };
 import tools from "../../sandbox/kernel/tools.py" with { type: "text" };
@@ -9,7 +21,19 @@ import wire from "../../sandbox/kernel/wire.py" with { type: "text" };
 import type { SandboxSettings } from "./protocol.ts";
 
 const FILES: Readonly<Record<string, string>> = {
+  "cell.py": cell,
+  "codec.py": codec,
+  "console.py": console,
+  "docs.py": docs,
+  "interrupts.py": interrupts,
+  "loop.py": loop,
+  "names.py": names,
+  "process.py": processes,
+  "relay.py": relay,
   "render.py": render,
+  "repair.py": repair,
+  "results.py": results,
+  "rpc.py": rpc,
   "runner.py": runner,
   "supervisor.py": supervisor,
   "tools.py": tools,
