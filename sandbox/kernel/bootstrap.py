@@ -1,0 +1,62 @@
+"""Reads the program from standard input, makes it importable and starts the supervisor."""
+
+from __future__ import annotations
+
+import builtins
+import json
+import linecache
+import os
+import sys
+from importlib.machinery import ModuleSpec
+
+PACKAGE = "_sandpy"
+
+
+def read_exactly(count: int) -> bytes:
+    """Reads `count` bytes of descriptor 0 and none beyond: frames follow on the same pipe."""
+    parts = []
+    while count:
+        part = os.read(0, count)
+        if not part:
+            sys.exit("sandpy: standard input ended before the program was complete")
+        parts.append(part)
+        count -= len(part)
+    return b"".join(parts)
+
+
+class Sources:
+    """Finds and loads the modules of the package from the sources that the host sent."""
+
+    def __init__(self, files: dict[str, str]) -> None:
+        self.files = files
+        # Our modules get builtins of their own, so that user code that replaces `len` or `str` breaks only itself.
+        self.builtins = dict(vars(builtins))
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        """Answers the import system."""
+        if name == PACKAGE:
+            return ModuleSpec(name, self, is_package=True)
+        head, _, tail = name.partition(".")
+        if head == PACKAGE and tail + ".py" in self.files:
+            return ModuleSpec(name, self, origin=f"<sandpy>/{tail}.py")
+        return None
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """Leaves the making of the module to the import system."""
+
+    def exec_module(self, module: object) -> None:
+        """Runs the source of one module."""
+        namespace = vars(module)
+        namespace["__builtins__"] = self.builtins
+        origin = module.__spec__.origin
+        if origin is not None:
+            source = self.files[origin.rpartition("/")[2]]
+            namespace["__file__"] = origin
+            linecache.cache[origin] = (len(source), None, source.splitlines(True), origin)
+            exec(compile(source, origin, "exec", dont_inherit=True), namespace)
+
+
+payload = json.loads(read_exactly(int(read_exactly(10))))
+sys.meta_path.insert(0, Sources(payload["files"]))
+__import__(PACKAGE + ".supervisor")
+sys.modules[PACKAGE + ".supervisor"].main(payload["files"], payload["settings"])

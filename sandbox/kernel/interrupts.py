@@ -1,0 +1,90 @@
+"""When SIGINT becomes a KeyboardInterrupt: only while user code runs, never in the middle of a frame."""
+
+from __future__ import annotations
+
+import _thread
+import signal
+import threading
+from types import FrameType
+from typing import Any, Callable
+
+_main_thread = threading.get_ident()
+_get_ident = threading.get_ident
+_interrupt_main = _thread.interrupt_main
+_signal = signal.signal
+_SIGINT = signal.SIGINT
+
+
+class Interrupts:
+    """What the signal handler, the reader thread and the runner share. The main thread writes all but `early`."""
+
+    def __init__(self) -> None:
+        self.active: int | None = None  # the cell whose user code runs
+        self.last = -1  # the newest cell that has begun
+        self.early: int | None = None  # a cell that was interrupted before it began
+        self.raised: int | None = None  # the cell that the handler has just interrupted
+        self.fired = False  # the handler interrupted the running cell at least once
+        self.soften: Callable[[], bool] | None = None  # cancels the running task; False: raise instead
+        self.shields = 0
+        self.pending = False
+
+    def install(self) -> None:
+        """Takes SIGINT (back); also in the thread's mask."""
+        _signal(_SIGINT, self.handle)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, (_SIGINT,))
+
+    def begin(self, cell: int) -> None:
+        """Lets interrupts through; raises at once if one came for this cell before it began."""
+        self.last = cell
+        self.raised = None
+        self.fired = False
+        self.pending = False
+        self.active = cell
+        if self.early == cell:
+            self.handle(_SIGINT, None)
+
+    def end(self) -> None:
+        """Shuts interrupts out; one may still land in here, hence the loop."""
+        while True:
+            try:
+                self.active = None
+                self.soften = None
+                return
+            except KeyboardInterrupt:
+                continue
+
+    def handle(self, signum: int, frame: FrameType | None) -> None:
+        """Is the SIGINT handler."""
+        if self.active is None:
+            return
+        if self.shields:
+            self.pending = True
+            return
+        self.raised = self.active
+        self.fired = True
+        if self.soften is not None and self.soften():
+            return
+        raise KeyboardInterrupt
+
+    def request(self, cell: int) -> None:
+        """Handles the host's word, in the reader thread: the signal that went before may have been lost."""
+        if cell > self.last:
+            self.early = cell
+        if self.active == cell:  # it may have begun just now
+            if self.raised == cell:
+                self.raised = None
+            else:
+                _interrupt_main()
+
+    def __enter__(self) -> None:
+        """Holds interrupts back in the main thread."""
+        if _get_ident() == _main_thread:
+            self.shields += 1
+
+    def __exit__(self, *_: Any) -> None:
+        """Delivers what came meanwhile."""
+        if _get_ident() == _main_thread:
+            self.shields -= 1
+            if self.pending and self.shields == 0:
+                self.pending = False
+                self.handle(_SIGINT, None)

@@ -1,0 +1,89 @@
+"""The one event loop of the kernel: runs cells that await, and background tasks between cells."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Coroutine
+from typing import Any, Callable
+
+_current_task = asyncio.current_task
+_new_event_loop = asyncio.new_event_loop
+_set_event_loop = asyncio.set_event_loop
+_CancelledError = asyncio.CancelledError
+_read = os.read
+_write = os.write
+
+
+class Loop:
+    """Lives on the main thread. `wake` may be called from any thread."""
+
+    def __init__(self) -> None:
+        self.wake_read, self.wake_write = os.pipe()
+        os.set_blocking(self.wake_read, False)
+        os.set_blocking(self.wake_write, False)
+        self.loop: asyncio.AbstractEventLoop | None = None
+
+    def wake(self) -> None:
+        """Ends `idle`."""
+        try:
+            _write(self.wake_write, b"x")
+        except BlockingIOError:
+            return  # it will wake all the same
+
+    def ensure(self) -> asyncio.AbstractEventLoop:
+        """Returns the loop, a new one when user code closed it, and makes it the current one."""
+        if self.loop is None or self.loop.is_closed():
+            self.loop = _new_event_loop()
+            self.loop.add_reader(self.wake_read, self._on_wake)
+        _set_event_loop(self.loop)
+        return self.loop
+
+    def _on_wake(self) -> None:
+        self.drain()
+        if self.loop is not None:
+            self.loop.stop()
+
+    def drain(self) -> None:
+        """Takes back what `wake` wrote."""
+        try:
+            _read(self.wake_read, 4096)
+        except BlockingIOError:
+            return
+
+    def idle(self) -> None:
+        """Runs background tasks until `wake`. Raises what user code breaks the loop with."""
+        self.ensure().run_forever()
+
+    def run(self, coroutine: Coroutine[Any, Any, Any], on_start: Callable[[Callable[[], bool]], None]) -> Any:
+        """Runs one coroutine to its end; `on_start` gets the function that interrupts it softly."""
+        loop = self.ensure()
+        task = loop.create_task(coroutine)
+        interrupted = False
+
+        def soften() -> bool:
+            """Cancels the task if the loop waits; user code that computes is interrupted by the exception."""
+            nonlocal interrupted
+            if interrupted or _current_task(loop) is not None or not loop.is_running():
+                return False
+            interrupted = True
+            loop.call_soon_threadsafe(task.cancel)
+            return True
+
+        task.add_done_callback(lambda _: loop.stop())
+        on_start(soften)
+        while not task.done():
+            try:
+                loop.run_forever()
+            except KeyboardInterrupt:
+                if not task.done():  # it hit the loop or another task
+                    interrupted = True
+                    task.cancel()
+            except SystemExit:
+                continue  # of this task, which is then done, or of a background task, which only ends that
+        try:
+            return task.result()
+        except _CancelledError as error:
+            if interrupted:
+                raise KeyboardInterrupt().with_traceback(error.__traceback__) from None
+            raise

@@ -1,0 +1,91 @@
+"""The buffers between the host and the kernel: lines in, bounded queues out, text of the output pipes."""
+
+from __future__ import annotations
+
+import codecs
+import fcntl
+import os
+import struct
+import termios
+from collections import deque
+
+
+class LineTooLongError(Exception):
+    """A line went over the limit before its LF came."""
+
+
+class Lines:
+    """Cuts a byte stream at LF, holding back at most one unfinished line of `limit` bytes."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.parts: list[bytes] = []
+        self.size = 0
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        """Returns the lines that `chunk` completes, without their LF; empty ones are dropped."""
+        head, *rest = chunk.split(b"\n")
+        self.parts.append(head)
+        self.size += len(head)
+        self._check(self.size)
+        if not rest:
+            return []
+        lines = [b"".join(self.parts), *rest[:-1]]
+        self.parts = [rest[-1]]
+        self.size = len(rest[-1])
+        return [line for line in lines if line]
+
+    def _check(self, size: int) -> None:
+        if size > self.limit:
+            message = f"a line of more than {self.limit} bytes"
+            raise LineTooLongError(message)
+
+
+class Queue:
+    """Bytes that wait until a non-blocking descriptor takes them."""
+
+    def __init__(self, fd: int) -> None:
+        self.fd = fd
+        self.size = 0
+        self.parts: deque[memoryview] = deque()
+
+    def put(self, *parts: bytes) -> None:
+        """Queues bytes; `flush` writes them."""
+        for part in parts:
+            self.size += len(part)
+            self.parts.append(memoryview(part))
+
+    def flush(self) -> None:
+        """Writes what the descriptor takes now. Raises OSError when the reader is gone."""
+        while self.parts:
+            batch = [self.parts[index] for index in range(min(len(self.parts), 64))]
+            try:
+                written = os.writev(self.fd, batch)
+            except BlockingIOError:
+                return
+            self.size -= written
+            while written:
+                part = self.parts[0]
+                if written < len(part):
+                    self.parts[0] = part[written:]
+                    break
+                written -= len(part)
+                self.parts.popleft()
+
+
+class Text:
+    """Turns the bytes of one output pipe into text; a character that is cut in two waits for its rest."""
+
+    def __init__(self, name: str, fd: int) -> None:
+        self.name = name
+        self.fd = fd
+        self.decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def decode(self, chunk: bytes, final: bool = False) -> str:
+        """Decodes what is complete; invalid bytes become U+FFFD."""
+        return self.decoder.decode(chunk, final)
+
+
+def pending(fd: int) -> int:
+    """Returns how many bytes wait in a pipe."""
+    return struct.unpack("i", fcntl.ioctl(fd, termios.FIONREAD, b"\0\0\0\0"))[0]

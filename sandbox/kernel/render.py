@@ -1,0 +1,91 @@
+"""What a person sees of values and exceptions: bounded, without our own frames, safe against hostile methods."""
+
+from __future__ import annotations
+
+import traceback
+from itertools import islice
+from typing import Any
+
+from .codec import clean
+
+MAX_RESULT = 64 * 1024
+MAX_TRACEBACK = 64 * 1024
+MAX_EVALUE = 8 * 1024
+OURS = "<sandpy>/"
+
+_name_of = type.__dict__["__name__"].__get__
+_TracebackException = traceback.TracebackException
+_StackSummary = traceback.StackSummary
+
+
+def render_result(value: Any, limit: int = MAX_RESULT) -> str:
+    """Returns the repr of a value, cut to `limit` characters. A repr that fails is described, not raised."""
+    try:
+        text = "" + repr(_head(value, limit))
+    except Exception as error:
+        text = f"<{_name_of(type(value))} object; its repr failed with {_name_of(type(error))}: {safe_str(error)}>"
+    return clean(_cut(text, limit))
+
+
+def _head(value: Any, limit: int) -> Any:
+    """Returns what of a huge built-in container can be seen at all, so that the rest is never rendered."""
+    kind = type(value)
+    if kind in (str, bytes, list, tuple) and len(value) > limit:
+        return value[: limit + 1]
+    if kind in (set, frozenset) and len(value) > limit:
+        return kind(islice(value, limit))
+    if kind is dict and len(value) > limit:
+        return dict(islice(value.items(), limit))
+    return value
+
+
+def _cut(text: str, limit: int) -> str:
+    if len(text) <= limit:
+        return text
+    return f"{text[:limit]}… [cut after {limit} characters]"
+
+
+def safe_str(error: BaseException) -> str:
+    """Returns the message of an exception, even of one whose `__str__` fails."""
+    try:
+        return clean(_cut("" + str(error), MAX_EVALUE))
+    except Exception:
+        return "<its __str__ failed>"
+
+
+def render_error(error: BaseException) -> dict[str, str]:
+    """Returns the `error` field of a `done` frame."""
+    ename = clean(_name_of(type(error)))
+    evalue = safe_str(error)
+    try:
+        text = _render_traceback(error)
+    except Exception:  # hostile exceptions, or the user broke the traceback module
+        text = f"{ename}: {evalue}\n"
+    return {"ename": ename, "evalue": evalue, "traceback": clean(_cut_middle(text, MAX_TRACEBACK))}
+
+
+def _render_traceback(error: BaseException) -> str:
+    rendered = _TracebackException(type(error), error, error.__traceback__)
+    _trim(rendered, set())
+    if not rendered.stack and rendered.__cause__ is None and rendered.__context__ is None:
+        return "".join(rendered.format_exception_only())
+    return "".join(rendered.format())
+
+
+def _trim(rendered: traceback.TracebackException, seen: set[int]) -> None:
+    """Removes our own frames, in chained exceptions and groups too."""
+    todo = [rendered]
+    while todo:
+        each = todo.pop()
+        if each is None or id(each) in seen:
+            continue
+        seen.add(id(each))
+        each.stack = _StackSummary.from_list([frame for frame in each.stack if not frame.filename.startswith(OURS)])
+        todo += [each.__cause__, each.__context__, *(getattr(each, "exceptions", None) or ())]
+
+
+def _cut_middle(text: str, limit: int) -> str:
+    if len(text) <= limit:
+        return text
+    half = limit // 2
+    return f"{text[:half]}\n… [{len(text) - 2 * half} characters left out]\n{text[-half:]}"

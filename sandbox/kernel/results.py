@@ -1,0 +1,125 @@
+"""What comes back from a tool: the raw mapping with conveniences, or an exception."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from typing import Any
+
+from .codec import decode, encode
+
+_decode_base64 = base64.b64decode
+
+
+class MCPError(Exception):
+    """A tool or its server failed. `kind` says how, as in docs/protocol.md; `server` and `tool` say where."""
+
+    __module__ = "mcp.runtime"
+
+    def __init__(self, message: str, server: str | None = None, tool: str | None = None, kind: str = "tool") -> None:
+        super().__init__(message)
+        self.message = message
+        self.server = server
+        self.tool = tool
+        self.kind = kind
+
+    def __str__(self) -> str:
+        where = ".".join(part for part in (self.server, self.tool) if part)
+        return f"{where}: {self.message}" if where else self.message
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.message, self.server, self.tool, self.kind)
+
+
+_timeouts = (TimeoutError,) if asyncio.TimeoutError is TimeoutError else (TimeoutError, asyncio.TimeoutError)
+
+
+class MCPTimeoutError(MCPError, *_timeouts):  # type: ignore[misc]
+    """A call took longer than it may."""
+
+    __module__ = "mcp.runtime"
+
+    def __init__(self, message: str, server: str | None = None, tool: str | None = None, kind: str = "timeout") -> None:
+        super().__init__(message, server, tool, kind)
+
+
+def error_of(record: dict[str, Any]) -> MCPError:
+    """Builds the exception for the `error` of a `reply_error` frame."""
+    kind = record.get("kind") or "internal"
+    message = record.get("message") or "the tool failed and gave no reason"
+    cls = MCPTimeoutError if kind == "timeout" else MCPError
+    return cls(message, record.get("server"), record.get("tool"), kind)
+
+
+class Image(bytes):
+    """The bytes of an image that a tool returned."""
+
+    __module__ = "mcp.runtime"
+    mime_type: str = "application/octet-stream"
+
+
+class ToolResult(dict):
+    """A `CallToolResult` exactly as the server gave it, with shortcuts to what is usually wanted."""
+
+    __module__ = "mcp.runtime"
+
+    @property
+    def content(self) -> list[dict[str, Any]]:
+        """The content blocks."""
+        return self.get("content") or []
+
+    @property
+    def text(self) -> str:
+        """All text blocks, one after the other, each on a line of its own."""
+        return "\n".join(block["text"] for block in _blocks(self, "text") if isinstance(block.get("text"), str))
+
+    @property
+    def data(self) -> Any:
+        """The structured content, else the text parsed when it is a JSON object or array, else None."""
+        if self.get("structuredContent") is not None:
+            return self["structuredContent"]
+        try:
+            value = decode(self.text)
+        except (ValueError, RecursionError):
+            return None
+        return value if isinstance(value, (dict, list)) else None
+
+    @property
+    def images(self) -> list[Image]:
+        """The image blocks, decoded; each has a `mime_type`."""
+        images = []
+        for block in _blocks(self, "image"):
+            image = Image(_decode_base64(block.get("data") or ""))
+            image.mime_type = block.get("mimeType") or Image.mime_type
+            images.append(image)
+        return images
+
+    @property
+    def is_error(self) -> bool:
+        """Whether the tool called its result an error."""
+        return bool(self.get("isError"))
+
+    def __str__(self) -> str:
+        lines = [_show(block) for block in self.content]
+        if not lines and self.get("structuredContent") is not None:
+            lines = [encode(self["structuredContent"], repr)]
+        return "\n".join(lines)
+
+
+def _blocks(result: ToolResult, kind: str) -> list[dict[str, Any]]:
+    return [block for block in result.content if isinstance(block, dict) and block.get("type") == kind]
+
+
+def _show(block: Any) -> str:
+    if not isinstance(block, dict):
+        return repr(block)
+    kind = block.get("type")
+    if kind == "text":
+        return str(block.get("text", ""))
+    if kind in ("image", "audio"):
+        return f"[{kind}: {block.get('mimeType')}, {len(block.get('data') or '') * 3 // 4} bytes]"
+    if kind == "resource_link":
+        return f"[resource: {block.get('uri')}]"
+    if kind == "resource" and isinstance(block.get("resource"), dict):
+        return str(block["resource"].get("text") or f"[resource: {block['resource'].get('uri')}]")
+    return f"[{kind}]"

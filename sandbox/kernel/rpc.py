@@ -1,0 +1,146 @@
+"""Requests to the host: started at once, awaitable from any event loop, and waitable without one."""
+
+from __future__ import annotations
+
+import _thread
+import asyncio
+from collections.abc import Coroutine, Generator
+from itertools import count
+from typing import Any, Callable
+
+from .results import MCPError, MCPTimeoutError, error_of
+from .wire import FrameTooLargeError
+
+_allocate_lock = _thread.allocate_lock
+_get_running_loop = asyncio.get_running_loop
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+class Call(Coroutine):
+    """A request under way: `await` it, or use `.result()` where nothing awaits. Asyncio takes it for a coroutine."""
+
+    __slots__ = ("__name__", "__qualname__", "_answered", "_driver", "_error", "_finish", "_value", "_waiters")
+
+    def __init__(self, label: str, finish: Callable[[Any], Any]) -> None:
+        self.__name__ = self.__qualname__ = label
+        self._finish: Callable[[Any], Any] | None = finish
+        self._answered = False
+        self._value: Any = None
+        self._error: dict[str, Any] | None = None
+        self._waiters: list[Callable[[], None]] = []
+        self._driver: Generator[Any, Any, Any] | None = None
+
+    def settle(self, value: Any, error: dict[str, Any] | None) -> None:
+        """Takes the answer; called once, by the reader thread."""
+        self._value = value
+        self._error = error
+        self._answered = True
+        while self._waiters:
+            try:
+                self._waiters.pop()()
+            except Exception:  # the waiting loop was closed
+                continue
+
+    def _notify(self, waiter: Callable[[], None]) -> None:
+        # Needs no lock: either `settle` finds the waiter in the list, or the answer is seen here.
+        self._waiters.append(waiter)
+        if self._answered:
+            try:
+                self._waiters.remove(waiter)
+            except ValueError:
+                return  # `settle` was faster
+            waiter()
+
+    def _take(self) -> Any:
+        if self._error is not None:
+            raise error_of(self._error)
+        if self._finish is not None:
+            self._value = self._finish(self._value)
+            self._finish = None
+        return self._value
+
+    def done(self) -> bool:
+        """Whether the answer is there."""
+        return self._answered
+
+    def result(self, timeout: float | None = None) -> Any:
+        """Waits for the answer, at most `timeout` seconds, and returns it."""
+        if not self._answered:
+            gate = _allocate_lock()
+            gate.acquire()
+            self._notify(gate.release)
+            if not gate.acquire(timeout=-1 if timeout is None else max(0.0, timeout)):
+                message = f"{self.__name__} did not answer within {timeout} s"
+                raise MCPTimeoutError(message)
+        return self._take()
+
+    def _wait(self) -> Generator[Any, Any, Any]:
+        if not self._answered:
+            loop = _get_running_loop()
+            future = loop.create_future()
+
+            def finish() -> None:
+                if not future.done():
+                    future.set_result(None)
+
+            self._notify(lambda: loop.call_soon_threadsafe(finish))
+            yield from future
+        return self._take()
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        return self._wait()
+
+    def send(self, value: Any) -> Any:
+        """Drives the call as a coroutine, which is what tasks do."""
+        if self._driver is None:
+            self._driver = self._wait()
+        return self._driver.send(value)
+
+    def throw(self, *exception: Any) -> Any:
+        """Delivers an exception, such as a task's cancellation."""
+        if self._driver is None:
+            self._driver = self._wait()
+        return self._driver.throw(*exception)
+
+    def close(self) -> None:
+        """Gives up waiting; the request itself goes on."""
+        if self._driver is not None:
+            self._driver.close()
+
+    def __repr__(self) -> str:
+        state = "answered" if self._answered else "under way"
+        return f"<call of {self.__name__}, {state}: use `await`, or .result() in code that does not await>"
+
+
+class Rpc:
+    """Numbers the requests and matches the answers."""
+
+    def __init__(self, send: Callable[[dict[str, Any]], None]) -> None:
+        self.send = send
+        self.numbers = count(1)
+        self.calls: dict[int, Call] = {}
+
+    def request(self, method: str, params: dict[str, Any], label: str, finish: Callable[[Any], Any] = _same) -> Call:
+        """Sends a request. Raises TypeError where the parameters are not JSON."""
+        number = next(self.numbers)
+        call = self.calls[number] = Call(label, finish)
+        try:
+            self.send({"type": "rpc", "id": number, "method": method, "params": params})
+        except BaseException as error:
+            self.calls.pop(number, None)
+            if isinstance(error, FrameTooLargeError):
+                raise MCPError(str(error), params.get("server"), params.get("tool"), "limit") from None
+            if isinstance(error, (TypeError, ValueError, RecursionError)):
+                message = f"{label}: the arguments can not be sent as JSON: {error}"
+                raise TypeError(message) from None
+            raise
+        return call
+
+    def settle(self, number: int, value: Any, error: dict[str, Any] | None) -> None:
+        """Hands an answer to its call; one that nobody asked for is dropped."""
+        call = self.calls.pop(number, None)
+        if call is not None:
+            call.settle(value, error)

@@ -1,0 +1,208 @@
+"""Runs cells, one after the other, in one live `__main__`."""
+
+from __future__ import annotations
+
+import os
+import queue
+import sys
+from types import ModuleType
+from typing import Any, NoReturn
+
+from .cell import compile_cell
+from .console import Console
+from .interrupts import Interrupts
+from .loop import Loop
+from .names import Names
+from .render import render_error, render_result, safe_str
+from .repair import Pristine
+from .rpc import Rpc
+from .wire import Wire
+
+_exit = os._exit
+_getpid = os.getpid
+
+
+class Runner:
+    """The kernel: takes `execute` frames from the wire and answers each with one `done`."""
+
+    def __init__(self, frames_in: int, frames_out: int, max_bytes: int) -> None:
+        self.pid = _getpid()
+        self.interrupts = Interrupts()
+        self.wire = Wire(frames_in, frames_out, max_bytes, self.interrupts)
+        self.rpc = Rpc(self.wire.send)
+        self.inbox: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+        self.console = Console()
+        self.loop = Loop()
+        self.main = ModuleType("__main__", None)
+        self.namespace = vars(self.main)
+        sys.modules["__main__"] = self.main
+        sys.argv = [""]
+        sys.path.insert(0, "")  # as in any interactive Python: modules of the working directory can be imported
+        self.names = Names(self.namespace, self.rpc)
+        self.pristine = Pristine()
+        self.count = 0
+
+    def serve(self) -> NoReturn:
+        """Runs cells until the supervisor ends this process."""
+        self.interrupts.install()
+        self.wire.start(self.on_frame, self.on_unreadable)
+        while True:
+            self.execute(self.next_cell())
+
+    def next_cell(self) -> dict[str, Any]:
+        """Waits for a cell while background tasks run."""
+        while True:
+            try:
+                return self.inbox.get_nowait()
+            except queue.Empty:
+                pass
+            try:
+                self.loop.idle()
+            except BaseException as error:
+                if isinstance(error, (SystemExit, KeyboardInterrupt)):
+                    continue  # a background task ended itself that way
+                self.loop.drain()
+                return self.inbox.get()  # user code broke asyncio itself: background tasks rest until the next cell
+
+    # Frames, in the reader thread
+
+    def on_frame(self, frame: dict[str, Any]) -> None:
+        """Takes one frame from the host, or the supervisor's `interrupt`."""
+        kind = frame["type"]
+        if kind == "execute":
+            self.inbox.put(frame)
+            self.loop.wake()
+        elif kind == "reply":
+            self.rpc.settle(frame["id"], frame["value"], None)
+        elif kind == "reply_error":
+            self.rpc.settle(frame["id"], None, frame["error"])
+        elif kind == "interrupt":
+            self.interrupts.request(frame["id"])
+
+    def on_unreadable(self, kind: str, number: int, reason: str) -> None:
+        """Answers for a frame that could not be taken, most likely for want of memory."""
+        message = f"the frame from the host could not be read: {reason}"
+        if kind == "execute":
+            self.wire.send(broken(number, message))
+        elif kind in ("reply", "reply_error"):
+            self.rpc.settle(number, None, {"kind": "internal", "message": message, "server": None, "tool": None})
+
+    # Cells, in the main thread
+
+    def execute(self, frame: dict[str, Any]) -> None:
+        """Runs one cell and reports."""
+        number = frame["id"]
+        try:
+            self.prepare(frame)
+            outcome = self.run(number, frame["code"], frame.get("filename"))
+        except BaseException as error:  # ours: a cell's own failures are outcomes
+            outcome = done(number, "error", error=render_error(error))
+        finally:
+            self.interrupts.end()
+        if _getpid() != self.pid:
+            self.leave_fork(outcome)
+        try:
+            self.console.flush()
+            self.wire.send(outcome)
+        except BaseException as error:
+            self.wire.send(broken(number, f"the result could not be sent: {type(error).__name__}"))
+
+    def prepare(self, frame: dict[str, Any]) -> None:
+        """Sets the stage for a cell."""
+        self.pristine.restore(self.main)
+        self.console.repair()
+        self.interrupts.install()
+        try:
+            self.loop.ensure()
+        except Exception:  # user code broke asyncio; a plain cell can do without
+            self.loop.loop = None
+        self.names.update(frame["servers"], frame["loaded"])
+        if frame.get("argv") is not None:
+            sys.argv = list(frame["argv"])
+        if frame.get("filename") is not None:
+            self.namespace["__file__"] = frame["filename"]
+
+    def run(self, number: int, source: str, filename: str | None) -> dict[str, Any]:
+        """Runs user code; turns whatever comes of it into a `done` frame."""
+        self.count += 1
+        interrupts = self.interrupts
+        try:
+            cell = compile_cell(source, filename or f"<cell {self.count}>")
+            interrupts.begin(number)
+            if cell.is_async:
+                coroutine = cell.run_async(self.namespace)
+                value = self.loop.run(coroutine, lambda soften: setattr(interrupts, "soften", soften))
+                interrupts.soften = None
+            else:
+                value = cell.run(self.namespace)
+            result = None
+            if value is not None:
+                self.namespace["_"] = value
+                result = render_result(value)
+            self.console.flush_foreign()
+            interrupts.end()
+            return done(number, "ok", result=result)
+        except BaseException as error:
+            return self.failure(number, error)
+
+    def failure(self, number: int, error: BaseException) -> dict[str, Any]:
+        """Describes how a cell failed; user code in `__str__` runs here, and can be interrupted."""
+        interrupts = self.interrupts
+        interrupts.soften = None
+        try:
+            if isinstance(error, SystemExit):
+                return done(number, "exit", exit_code=self.exit_code(error))
+            status = "interrupted" if isinstance(error, KeyboardInterrupt) and interrupts.fired else "error"
+            rendered = render_error(error)
+        except BaseException as second:
+            interrupts.end()
+            status = "interrupted" if interrupts.fired else "error"
+            rendered = dict.fromkeys(("evalue", "traceback"), f"the error could not be shown: {type(second).__name__}")
+            rendered["ename"] = type(error).__name__
+        interrupts.end()
+        return done(number, status, error=rendered)
+
+    def exit_code(self, error: SystemExit) -> int:
+        """Returns the code as the interpreter would exit with, printing a text."""
+        code = error.code
+        if code is None:
+            return 0
+        if isinstance(code, int):
+            return int(code) if -(2**31) <= code < 2**31 else 1
+        text = safe_str(error)
+        self.console.stderr.write(text + "\n")
+        return 1
+
+    def leave_fork(self, outcome: dict[str, Any]) -> NoReturn:
+        """Ends a process that user code forked and let run to the end of the cell."""
+        try:
+            if outcome["error"] is not None:
+                self.console.stderr.write(outcome["error"]["traceback"])
+            self.console.flush()
+        finally:
+            _exit((outcome["exit_code"] or 0) & 0xFF if outcome["error"] is None else 1)
+
+
+def done(
+    number: int,
+    status: str,
+    result: str | None = None,
+    error: dict[str, str] | None = None,
+    exit_code: int | None = None,
+) -> dict[str, Any]:
+    """Builds a `done` frame; the supervisor looks for its first two keys in this order."""
+    return {"type": "done", "id": number, "status": status, "result": result, "error": error, "exit_code": exit_code}
+
+
+def broken(number: int, message: str) -> dict[str, Any]:
+    """Builds the `done` of a cell that failed through no fault of its own."""
+    return done(number, "error", error={"ename": "SandboxError", "evalue": message, "traceback": message})
+
+
+def main(frames_in: int, frames_out: int, max_bytes: int) -> NoReturn:
+    """Is the life of the kernel process."""
+    try:
+        Runner(frames_in, frames_out, max_bytes).serve()
+    except BaseException as error:
+        os.write(2, (render_error(error)["traceback"]).encode())
+    _exit(1)

@@ -1,0 +1,313 @@
+"""PID 1 of the container: holds its stdin and stdout, forks the kernel, relays frames and output, and never blocks."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import gc
+import hashlib
+import json
+import os
+import re
+import signal
+import sys
+import time
+from typing import Any, Callable, NoReturn
+
+from . import process, runner
+from .process import complain
+from .relay import Lines, LineTooLongError, Queue, Text, pending
+from .watcher import EVENT_READ, EVENT_WRITE, Watcher
+
+PROTOCOL = 1
+CHUNK = 256 * 1024
+STREAM_BYTES = 64 * 1024
+MAX_TO_HOST = 1024 * 1024
+MAX_TO_KERNEL = 128 * 1024 * 1024
+WRAPPING = len(b'["k",]')
+HANGUP_SECONDS = 1.0
+MAX_USELESS_KERNELS = 3
+EXIT_BROKEN = 70
+
+_EXECUTE = re.compile(rb'\["k",\{"type":"execute","id":(\d{1,16})[,}]')
+_DONE = re.compile(rb'\{"type":"done","id":(\d{1,16})[,}]')
+
+
+class Supervisor:
+    """The event loop of PID 1, with at most one kernel at a time."""
+
+    def __init__(self, settings: dict[str, Any]) -> None:
+        self.max_line = int(settings["max_frame_bytes"])
+        self.limits = settings["rlimits"]
+        self.host = Queue(1)
+        self.from_host = Lines(self.max_line)
+        self.watcher = Watcher()
+        self.generation = 0
+        self.useless = 0  # kernels in a row that died before they executed anything; -1 once this one has
+        self.wakeup, self.wakeup_write = os.pipe()
+        for fd in (0, 1, self.wakeup, self.wakeup_write):
+            os.set_blocking(fd, False)
+        signal.set_wakeup_fd(self.wakeup_write, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        # A handler would let user code end PID 1; without one, the system drops signals from inside the container.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def say(self, frame: dict[str, Any]) -> None:
+        """Queues one frame of our own."""
+        body = json.dumps(frame, ensure_ascii=False, separators=(",", ":"))
+        self.host.put(b'["s",' + body.encode() + b"]\n")
+
+    def run(self) -> NoReturn:
+        """Serves until stdin ends."""
+        self.start_kernel()
+        while True:
+            try:
+                self.host.flush()
+            except OSError:
+                self.end(0)  # the host is gone
+            self.update_interest()
+            generation = self.generation
+            for key, mask in self.watcher.wait(self.patience()):
+                if self.generation == generation:  # else the descriptors of these events are gone
+                    key.data(mask)
+            if self.hangup is not None and time.monotonic() >= self.hangup:
+                self.end_kernel("protocol", "the kernel closed its channel to the supervisor")
+
+    def end(self, code: int) -> NoReturn:
+        """Kills everything and ends."""
+        self.kernel.kill()
+        os._exit(code)
+
+    def update_interest(self) -> None:
+        """Reads from the kernel only while the host keeps up, and writes where something waits."""
+        keeping_up = self.host.size < MAX_TO_HOST
+        self.watcher.set(0, EVENT_READ, self.on_host)
+        self.watcher.set(1, EVENT_WRITE if self.host.parts else 0, lambda _: None)
+        self.watcher.set(self.wakeup, EVENT_READ, self.on_child)
+        for fd, callback in self.sources.items():
+            self.watcher.set(fd, EVENT_READ if keeping_up else 0, callback)
+        self.watcher.set(
+            self.kernel.frames_in, EVENT_WRITE if self.to_kernel.parts else 0, lambda _: self.flush_kernel()
+        )
+
+    def patience(self) -> float | None:
+        """Returns how long the loop may wait."""
+        return None if self.hangup is None else max(0.0, self.hangup - time.monotonic())
+
+    # From the host
+
+    def on_host(self, _: int) -> None:
+        """Reads from the host and acts on the lines."""
+        try:
+            chunk = os.read(0, CHUNK)
+        except BlockingIOError:
+            return
+        except OSError:
+            chunk = b""
+        if not chunk:
+            self.end(0)
+        try:
+            lines = self.from_host.feed(chunk)
+        except LineTooLongError as error:
+            complain(f"the host sent {error}")
+            self.end(EXIT_BROKEN)
+        for line in lines:
+            if line.startswith(b'["k",'):
+                self.forward(line)
+            else:
+                self.obey(line)
+
+    def forward(self, line: bytes) -> None:
+        """Hands a frame to the kernel."""
+        execute = _EXECUTE.match(line[:64])
+        if execute:
+            self.executing = int(execute[1])
+            self.useless = -1
+        self.to_kernel.put(line[5:-1], b"\n")
+        if self.to_kernel.size > MAX_TO_KERNEL:
+            self.end_kernel("protocol", f"the kernel left more than {MAX_TO_KERNEL} bytes unread")
+            return
+        self.flush_kernel()
+
+    def flush_kernel(self) -> None:
+        """Writes what the kernel takes; the end of a dead kernel's pipe is not our event."""
+        try:
+            self.to_kernel.flush()
+        except OSError as error:
+            if error.errno != errno.EPIPE:
+                raise
+            self.to_kernel = Queue(self.kernel.frames_in)
+
+    def obey(self, line: bytes) -> None:
+        """Acts on a frame that is meant for us."""
+        try:
+            who, frame = json.loads(line)
+            kind = frame["type"]
+        except (ValueError, TypeError, KeyError):
+            who = kind = None
+        if who == "s" and kind == "interrupt":
+            if self.executing is not None and frame.get("id") == self.executing:
+                self.kernel.interrupt()
+                # The signal is lost on a cell that has not begun and on one that waits in C code which ignores it.
+                self.to_kernel.put(b'{"type":"interrupt","id":%d}\n' % self.executing)
+                self.flush_kernel()
+        elif who == "s" and kind == "reset":
+            self.end_kernel("reset", None)
+        else:
+            complain("ignored a line from the host that is not a frame of this protocol")
+
+    # From the kernel
+
+    def on_frames(self, _: int) -> None:
+        """Relays what the kernel says; its output so far goes first."""
+        try:
+            chunk = os.read(self.kernel.frames_out, CHUNK)
+        except BlockingIOError:
+            return
+        if not chunk:
+            del self.sources[self.kernel.frames_out]
+            self.watcher.set(self.kernel.frames_out, 0, self.on_frames)
+            self.hangup = time.monotonic() + HANGUP_SECONDS
+            return
+        self.relay(chunk)
+
+    def relay(self, chunk: bytes) -> None:
+        """Forwards the lines that a chunk completes, after all output that was written before it."""
+        for text in self.texts:
+            self.drain(text)
+        try:
+            lines = self.from_kernel.feed(chunk)
+        except LineTooLongError as error:
+            self.end_kernel("protocol", f"the kernel wrote {error}")
+            return
+        for line in lines:
+            done = _DONE.match(line[:64])
+            if done and int(done[1]) == self.executing:
+                self.executing = None
+            self.host.put(b'["k",', line, b"]\n")
+
+    def on_output(self, text: Text) -> None:
+        """Relays output as it comes."""
+        try:
+            chunk = os.read(text.fd, STREAM_BYTES)
+        except BlockingIOError:
+            return
+        if not chunk:
+            del self.sources[text.fd]
+            self.watcher.set(text.fd, 0, lambda _: None)
+            return
+        self.stream(text, chunk)
+
+    def drain(self, text: Text) -> None:
+        """Relays what is in an output pipe now."""
+        left = pending(text.fd)
+        while left > 0:
+            try:
+                chunk = os.read(text.fd, min(left, STREAM_BYTES))
+            except BlockingIOError:
+                return
+            if not chunk:
+                return
+            left -= len(chunk)
+            self.stream(text, chunk)
+
+    def stream(self, text: Text, chunk: bytes, final: bool = False) -> None:
+        """Queues one stream frame."""
+        data = text.decode(chunk, final)
+        if data:
+            self.say({"type": "stream", "name": text.name, "data": data})
+
+    # The kernel's life
+
+    def start_kernel(self) -> None:
+        """Forks a kernel and says that it is ready."""
+        self.generation += 1
+        kernel = self.kernel = process.Kernel(self.generation)
+        kernel.fork(self.limits, self.become_kernel)
+        self.to_kernel = Queue(kernel.frames_in)
+        self.from_kernel = Lines(self.max_line - WRAPPING)
+        self.texts = [Text("stdout", kernel.stdout), Text("stderr", kernel.stderr)]
+        self.executing: int | None = None
+        self.hangup: float | None = None
+        self.sources: dict[int, Callable[[int], None]] = {kernel.frames_out: self.on_frames}
+        for text in self.texts:
+            self.sources[text.fd] = lambda _, text=text: self.on_output(text)
+        self.say({"type": "ready", "generation": self.generation})
+
+    def become_kernel(self, frames_in: int, frames_out: int) -> NoReturn:
+        """Runs in the forked child."""
+        self.watcher.close()
+        runner.main(frames_in, frames_out, self.max_line - WRAPPING)
+
+    def on_child(self, _: int) -> None:
+        """Reaps; replaces the kernel when it is among the dead."""
+        with contextlib.suppress(BlockingIOError):
+            os.read(self.wakeup, 4096)
+        status = None
+        with contextlib.suppress(ChildProcessError):
+            while True:
+                pid, ended = os.waitpid(-1, os.WNOHANG)
+                if pid == 0:
+                    break
+                if pid == self.kernel.pid:
+                    status = ended
+                    self.kernel.reaped = True
+        if status is not None:
+            self.replace_kernel(self.kernel.cause(status))
+
+    def end_kernel(self, reason: str, detail: str | None) -> None:
+        """Kills the kernel and replaces it."""
+        self.replace_kernel({"reason": reason, "code": None, "signal": None, "detail": detail})
+
+    def replace_kernel(self, cause: dict[str, Any]) -> None:
+        """Relays the last words of a kernel, kills what is left of it and forks the next."""
+        dead = self.kernel
+        dead.kill()
+        self.last_words(dead, cause["reason"] != "protocol")
+        for fd in (*self.sources, dead.frames_in):
+            self.watcher.set(fd, 0, lambda _: None)
+        dead.close()
+        self.say({"type": "died", "generation": dead.generation, **cause})
+        self.useless = 0 if cause["reason"] == "reset" else self.useless + 1
+        if self.useless >= MAX_USELESS_KERNELS:
+            complain(f"{self.useless} kernels in a row died before they executed anything; the last: {cause}")
+            os.set_blocking(1, True)
+            with contextlib.suppress(OSError):
+                self.host.flush()
+            os._exit(EXIT_BROKEN)
+        self.start_kernel()
+
+    def last_words(self, dead: process.Kernel, frames: bool) -> None:
+        """Relays what a dead kernel left in its pipes."""
+        lines: list[bytes] = []
+        left = pending(dead.frames_out)
+        if frames and left:
+            with contextlib.suppress(LineTooLongError):
+                lines = self.from_kernel.feed(os.read(dead.frames_out, left))
+        for text in self.texts:
+            self.drain(text)
+            self.stream(text, b"", final=True)
+        for line in lines:
+            self.host.put(b'["k",', line, b"]\n")
+
+
+def bundle_hash(files: dict[str, str]) -> str:
+    """Returns the SHA-256 of the sources, as docs/protocol.md defines it."""
+    digest = hashlib.sha256()
+    for name in sorted(files):
+        digest.update(name.encode() + b"\0" + files[name].encode() + b"\0")
+    return digest.hexdigest()
+
+
+def main(files: dict[str, str], settings: dict[str, Any]) -> NoReturn:
+    """Says hello and serves."""
+    if settings["protocol"] != PROTOCOL:
+        complain(f"the host speaks protocol {settings['protocol']}, this program {PROTOCOL}")
+        os._exit(EXIT_BROKEN)
+    process.prctl(process.PR_SET_DUMPABLE, 0)
+    supervisor = Supervisor(settings)
+    python = ".".join(str(part) for part in sys.version_info[:3])
+    supervisor.say({"type": "hello", "protocol": PROTOCOL, "bundle": bundle_hash(files), "python": python})
+    gc.collect()
+    gc.freeze()
+    supervisor.run()

@@ -1,0 +1,98 @@
+"""The kernel's end of the frame pipes: sends whole lines from any thread, and reads on a thread of its own."""
+
+from __future__ import annotations
+
+import _thread
+import os
+import re
+import select
+from contextlib import AbstractContextManager
+from typing import Any, Callable
+
+from .codec import decode, encode
+
+CHUNK = 256 * 1024
+
+_read = os.read
+_write = os.write
+_getpid = os.getpid
+_exit = os._exit
+_poll = select.poll
+_POLLOUT = select.POLLOUT
+_ID = re.compile(rb'\{"type":"([a-z_]+)","id":(\d{1,16})[,}]')
+
+
+class FrameTooLargeError(ValueError):
+    """A frame is longer than the protocol allows."""
+
+
+class Wire:
+    """Both pipes. `shield` keeps an interrupt from cutting a frame in two."""
+
+    def __init__(self, frames_in: int, frames_out: int, max_bytes: int, shield: AbstractContextManager) -> None:
+        self.frames_in = frames_in
+        self.frames_out = frames_out
+        self.max_bytes = max_bytes
+        self.shield = shield
+        self.lock = _thread.allocate_lock()
+        self.pid = _getpid()
+        os.register_at_fork(after_in_child=self.abandon)
+
+    def abandon(self) -> None:
+        """Closes the pipes in a process that user code forked: only the kernel itself speaks."""
+        os.close(self.frames_in)
+        os.close(self.frames_out)
+
+    def send(self, frame: dict[str, Any]) -> None:
+        """Sends a frame. Raises what `encode` raises, FrameTooLargeError, or RuntimeError in a forked process."""
+        if _getpid() != self.pid:
+            message = "only the process that runs the cell can reach the host, not one that it forked"
+            raise RuntimeError(message)
+        line = encode(frame).encode("ascii") + b"\n"
+        if len(line) - 1 > self.max_bytes:
+            message = f"{len(line) - 1} bytes of JSON are too many: at most {self.max_bytes} can be sent at once"
+            raise FrameTooLargeError(message)
+        with self.shield, self.lock:
+            self._write(line)
+
+    def _write(self, line: bytes) -> None:
+        rest = memoryview(line)
+        while rest:
+            try:
+                rest = rest[_write(self.frames_out, rest) :]
+            except BlockingIOError:  # user code made the pipe non-blocking
+                poll = _poll()
+                poll.register(self.frames_out, _POLLOUT)
+                poll.poll()
+
+    def start(self, on_frame: Callable[[dict[str, Any]], None], on_unreadable: Callable[[str, int, str], None]) -> None:
+        """Starts the reader. It gives up on nothing: a frame that fails goes, by type and id, to `on_unreadable`."""
+
+        def serve(line: bytes) -> None:
+            try:
+                on_frame(decode(line.decode()))
+            except BaseException as error:
+                head = _ID.match(line[:64])
+                if head:
+                    reason = f"{type(error).__name__}: {error}"
+                    on_unreadable(head[1].decode(), int(head[2]), reason)
+
+        def read() -> None:
+            parts: list[bytes] = []
+            while True:
+                chunk = _read(self.frames_in, CHUNK)
+                if not chunk:
+                    _exit(0)  # the supervisor is gone
+                head, *rest = chunk.split(b"\n")
+                parts.append(head)
+                if not rest:
+                    continue
+                lines = [b"".join(parts), *rest[:-1]]
+                parts = [rest[-1]]
+                for line in lines:
+                    try:
+                        serve(line)
+                    except BaseException:  # what failed has no one to hear of it, and the next frame may be fine
+                        continue
+
+        _thread.start_new_thread(read, ())
