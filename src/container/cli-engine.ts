@@ -54,9 +54,8 @@ export class CliEngine implements ContainerEngine {
     });
     if (signal.aborted) throw startCancelled(signal);
     log.debug("starting a container", { engine: info.engine, runtime: info.ociRuntime, name });
-    const sandbox = new ClientSandbox(name, await startClient(executable, args, env), (command, timeoutMs) =>
-      this.#call(command, timeoutMs, new AbortController().signal),
-    );
+    const client = await startClient(executable, args, env);
+    const sandbox = new ClientSandbox(name, client, (...command) => this.#call(...command));
     if (!signal.aborted) return sandbox;
     await sandbox.close();
     throw startCancelled(signal);

@@ -89,20 +89,19 @@ const IMAGE_REFERENCE = (() => {
 })();
 
 function isolation({ engine, spec, seccompProfile, imageVolumes }: RunPlan): string[] {
+  const [uid, gid] = spec.user.split(":");
+  const owner = engine === "podman" ? "U" : `uid=${uid},gid=${gid}`;
   const common = [
     ...["--network", "none", "--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges"],
     ...["--security-opt", `seccomp=${seccompProfile}`, "--user", spec.user],
     ...["--ipc", "private", "--cgroupns", "private"],
     // The engine would otherwise write each frame to the host's disk, without a limit.
     ...["--log-driver", "none"],
-    ...["--tmpfs", tmpfs("/tmp", TMP_BYTES), "--tmpfs", tmpfs("/workspace", WORKSPACE_BYTES)],
+    ...["--tmpfs", tmpfs("/tmp", TMP_BYTES, owner), "--tmpfs", tmpfs("/workspace", WORKSPACE_BYTES, owner)],
   ];
   if (engine === "docker") {
     // Docker has no switch against an image's volumes; a read-only mount in the same place is one.
-    return [
-      ...common,
-      ...imageVolumes.flatMap((path) => ["--tmpfs", `${path}:ro,noexec,nosuid,nodev,size=4096`]),
-    ];
+    return [...common, ...imageVolumes.filter(isForeign).flatMap((path) => ["--tmpfs", coverOf(path)])];
   }
   return [
     ...common,
@@ -117,8 +116,21 @@ function isolation({ engine, spec, seccompProfile, imageVolumes }: RunPlan): str
   ];
 }
 
-function tmpfs(path: string, bytes: number): string {
-  return `${path}:rw,noexec,nosuid,nodev,size=${bytes},mode=1777`;
+/** Our own two folders are mounted already. */
+function isForeign(path: string): boolean {
+  return !["/tmp", "/workspace"].includes(path.replace(/\/+$/, ""));
+}
+
+function coverOf(path: string): string {
+  if (/^\/[^:,]*$/.test(path)) return `${path}:ro,noexec,nosuid,nodev,size=4096`;
+  throw new BridgeError("CONFIG_INVALID", `the image declares a volume ${JSON.stringify(path)}`, {
+    hint: "Set MCP_BRIDGE_IMAGE to an image whose volumes have no colon and no comma in their paths.",
+  });
+}
+
+/** The owner is set beside the mode because runc puts the mode of the image's own folder over the one asked for. */
+function tmpfs(path: string, bytes: number, owner: string): string {
+  return `${path}:rw,noexec,nosuid,nodev,size=${bytes},mode=1777,${owner}`;
 }
 
 function limits({ engine, spec, hardLimits }: RunPlan): string[] {
@@ -126,6 +138,8 @@ function limits({ engine, spec, hardLimits }: RunPlan): string[] {
   const openFiles = (wanted: number) => Math.min(wanted, hardLimits.openFiles ?? wanted);
   const ulimits = [
     "core=0:0",
+    // The engine mounts /dev/mqueue for everyone to write to; so nothing can be made there.
+    "msgqueue=0:0",
     // An engine without the right to raise limits fails on its own defaults: ours are never above the bridge's own.
     `nofile=${openFiles(OPEN_FILES.soft)}:${openFiles(OPEN_FILES.hard)}`,
     // Counted per user over all sandboxes, so this is no limit of one sandbox: --pids-limit is. Docker's daemon has

@@ -5,14 +5,17 @@ import { withDeadline } from "../core/lifecycle.ts";
 import type { Sandbox, SandboxExit } from "./engine.ts";
 import type { EngineAnswer } from "./engine-call.ts";
 
-const REMOVE_TIMEOUT_MS = 5000;
-const LOOK_TIMEOUT_MS = 5000;
+const COMMAND_TIMEOUT_MS = 5000;
+const REMOVE_WITHIN_MS = 8000;
 const CLIENT_GRACE_MS = 1000;
-const GONE_WITHIN_MS = 3000;
 const GONE_POLL_MS = 50;
 
 /** Runs an engine command with a deadline; what {@link callEngine} does for one engine. */
-export type RunCommand = (args: readonly string[], timeoutMs: number) => Promise<EngineAnswer>;
+export type RunCommand = (
+  args: readonly string[],
+  timeoutMs: number,
+  signal: AbortSignal,
+) => Promise<EngineAnswer>;
 
 /** A container behind the client process that holds its stdin and stdout. */
 export class ClientSandbox implements Sandbox {
@@ -51,41 +54,43 @@ export class ClientSandbox implements Sandbox {
    * it. A client that is still about to create the container would do so after the first removal, hence the second.
    */
   async #remove(): Promise<void> {
-    const failures: unknown[] = [];
-    const attempt = async () => {
-      try {
-        await this.#run(["rm", "--force", "--volumes", this.name], REMOVE_TIMEOUT_MS);
-      } catch (error) {
-        failures.push(error);
+    const budget = AbortSignal.timeout(REMOVE_WITHIN_MS);
+    let failure: unknown;
+    try {
+      await this.#ask(["rm", "--force", "--volumes", this.name], budget);
+      const ended = await withDeadline(this.ended, CLIENT_GRACE_MS, "the engine's client").catch(
+        () => undefined,
+      );
+      if (ended === undefined) {
+        await this.#child.stop(0);
+        await this.#ask(["rm", "--force", "--volumes", this.name], budget);
       }
-    };
-    await attempt();
-    const alive = Symbol("alive");
-    const exit = await withDeadline(this.ended, CLIENT_GRACE_MS, "the engine's client").catch(() => alive);
-    if (exit === alive) {
+      if (await this.#isGone(budget)) return;
+    } catch (error) {
+      failure = error;
+    } finally {
       await this.#child.stop(0);
-      await attempt();
     }
-    if (await this.#isGone()) return;
-    await attempt();
-    if (await this.#isGone()) return;
     throw new BridgeError("ENGINE_FAILED", `the container "${this.name}" could not be removed`, {
       hint: `Remove it by hand with the engine's command "rm --force ${this.name}".`,
-      cause: failures[0],
+      cause: failure,
     });
   }
 
   /** Asks until it is gone; an engine that removes it in the background needs a moment. */
-  async #isGone(): Promise<boolean> {
-    const deadline = performance.now() + GONE_WITHIN_MS;
-    for (;;) {
-      const listed = await this.#run(
+  async #isGone(budget: AbortSignal): Promise<boolean> {
+    while (!budget.aborted) {
+      const { code, stdout } = await this.#ask(
         ["ps", "--all", "--quiet", "--filter", `name=^${this.name}$`],
-        LOOK_TIMEOUT_MS,
-      ).catch(() => undefined); // a timeout: not known to be gone
-      if (listed?.code === 0 && listed.stdout.trim() === "") return true;
-      if (performance.now() > deadline) return false;
+        budget,
+      );
+      if (code === 0 && stdout.trim() === "") return true;
       await sleep(GONE_POLL_MS);
     }
+    return false;
+  }
+
+  #ask(args: readonly string[], budget: AbortSignal): Promise<EngineAnswer> {
+    return this.#run(args, COMMAND_TIMEOUT_MS, budget);
   }
 }
