@@ -33,7 +33,7 @@ export class LineTransport implements Transport {
   readonly #options: LineTransportOptions;
   readonly #splitter = new LineSplitter(MAX_LINE_BYTES);
   readonly #unanswered = new Set<string | number>();
-  readonly #idleWaiters = new Set<() => void>();
+  readonly #waiters = new Set<{ readonly condition: () => boolean; readonly resolve: () => void }>();
   #backlogBytes = 0;
   #outputClosed = false;
   #closed = false;
@@ -57,10 +57,14 @@ export class LineTransport implements Transport {
     stdin.pause();
   }
 
-  /** Resolves when every request that arrived has been answered or cancelled, and the client has all we wrote. */
-  idle(): Promise<void> {
-    if (this.#isIdle()) return Promise.resolve();
-    return new Promise((resolve) => this.#idleWaiters.add(resolve));
+  /** Resolves when every request that arrived has been answered or cancelled. */
+  answered(): Promise<void> {
+    return this.#when(() => this.#unanswered.size === 0);
+  }
+
+  /** Resolves when the client has all that we wrote. */
+  flushed(): Promise<void> {
+    return this.#when(() => this.#backlogBytes === 0);
   }
 
   /** Answers what is still unanswered with an error. */
@@ -69,7 +73,7 @@ export class LineTransport implements Transport {
       void this.#reply(refuse(id, SHUTTING_DOWN, "Cancelled: the server is shutting down").reply);
     }
     this.#unanswered.clear();
-    this.#wakeWhenIdle();
+    this.#wake();
   }
 
   send(message: JSONRPCMessage): Promise<void> {
@@ -129,7 +133,7 @@ export class LineTransport implements Transport {
 
   #settle(id: unknown): void {
     this.#unanswered.delete(id as string | number);
-    this.#wakeWhenIdle();
+    this.#wake();
   }
 
   /** Resolves when the stream wants more; replies to a peer that has gone are dropped. */
@@ -145,20 +149,26 @@ export class LineTransport implements Transport {
         if (this.#backlogBytes <= MAX_BACKLOG_BYTES && stdin.listeners("data").includes(this.#read))
           stdin.resume();
         resolve();
-        this.#wakeWhenIdle();
+        this.#wake();
       });
       if (taken) resolve();
     });
   }
 
-  #isIdle(): boolean {
-    return this.#outputClosed || (this.#unanswered.size === 0 && this.#backlogBytes === 0);
+  #when(condition: () => boolean): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waiters.add({ condition, resolve });
+      this.#wake();
+    });
   }
 
-  #wakeWhenIdle(): void {
-    if (!this.#isIdle()) return;
-    for (const wake of this.#idleWaiters) wake();
-    this.#idleWaiters.clear();
+  /** Where nobody reads our output, there is nothing left to wait for. */
+  #wake(): void {
+    for (const waiter of this.#waiters) {
+      if (!this.#outputClosed && !waiter.condition()) continue;
+      this.#waiters.delete(waiter);
+      waiter.resolve();
+    }
   }
 
   readonly #endInput = (): void => {
@@ -171,7 +181,7 @@ export class LineTransport implements Transport {
   readonly #closeOutput = (): void => {
     if (this.#outputClosed) return;
     this.#outputClosed = true;
-    this.#wakeWhenIdle();
+    this.#wake();
     this.#options.onOutputClosed();
   };
 }

@@ -71,8 +71,12 @@ async function runPython(
     return renderRunResult(result);
   } catch (error) {
     const failure = toBridgeError(error);
-    if (failure.code === "INTERNAL") options.log.error("run_python failed", { error: failure.stack });
-    return errorResult(renderError(failure));
+    if (failure.code !== "INTERNAL") return errorResult(renderError(failure));
+    const { stack } = failure.cause instanceof Error ? failure.cause : failure;
+    options.log.error("run_python failed", { stack });
+    return errorResult(
+      `internal error in ${options.name}: ${renderError(failure)}\nIts log says more; try again.`,
+    );
   } finally {
     progress?.stop();
   }

@@ -10,7 +10,7 @@ import { LineTransport } from "./line-transport.ts";
 const GRACE_MS = 3000;
 /** How long a cancelled run has to say how far it came. */
 const CANCEL_MS = 750;
-/** How long a slow reader has to take the last replies. */
+/** How long a slow reader has at least to take the last replies. */
 const FLUSH_MS = 500;
 
 export interface StdioOptions {
@@ -57,13 +57,14 @@ export function serveStdio({ createServer, log, stdin, stdout }: StdioOptions): 
     ending = true;
     log.debug("shutting down", { why });
     transport.stopReading();
-    if (!(await within(transport.idle(), GRACE_MS, hurry.signal))) {
+    const graceEnd = performance.now() + GRACE_MS;
+    if (!(await within(transport.answered(), GRACE_MS, hurry.signal))) {
       shutdown.abort(new BridgeError("CANCELLED", "the server is shutting down"));
-      if (!(await within(transport.idle(), CANCEL_MS))) transport.abandonRequests();
+      if (!(await within(transport.answered(), CANCEL_MS))) transport.abandonRequests();
     }
     shutdown.abort();
     await within(handle.close(), FLUSH_MS);
-    await within(transport.idle(), FLUSH_MS);
+    await within(transport.flushed(), Math.max(FLUSH_MS, graceEnd - performance.now()), hurry.signal);
     finish();
   }
 
