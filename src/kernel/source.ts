@@ -5,6 +5,7 @@ import cell from "../../sandbox/kernel/cell.py" with { type: "text" };
 import codec from "../../sandbox/kernel/codec.py" with { type: "text" };
 import console from "../../sandbox/kernel/console.py" with { type: "text" };
 import docs from "../../sandbox/kernel/docs.py" with { type: "text" };
+import hello from "../../sandbox/kernel/hello.py" with { type: "text" };
 import interrupts from "../../sandbox/kernel/interrupts.py" with { type: "text" };
 import loop from "../../sandbox/kernel/loop.py" with { type: "text" };
 import names from "../../sandbox/kernel/names.py" with { type: "text" };
@@ -17,6 +18,7 @@ import rpc from "../../sandbox/kernel/rpc.py" with { type: "text" };
 import runner from "../../sandbox/kernel/runner.py" with { type: "text" };
 import supervisor from "../../sandbox/kernel/supervisor.py" with { type: "text" };
 import tools from "../../sandbox/kernel/tools.py" with { type: "text" };
+import watcher from "../../sandbox/kernel/watcher.py" with { type: "text" };
 import wire from "../../sandbox/kernel/wire.py" with { type: "text" };
 import type { SandboxSettings } from "./protocol.ts";
 
@@ -25,6 +27,7 @@ const FILES: Readonly<Record<string, string>> = {
   "codec.py": codec,
   "console.py": console,
   "docs.py": docs,
+  "hello.py": hello,
   "interrupts.py": interrupts,
   "loop.py": loop,
   "names.py": names,
@@ -37,6 +40,7 @@ const FILES: Readonly<Record<string, string>> = {
   "runner.py": runner,
   "supervisor.py": supervisor,
   "tools.py": tools,
+  "watcher.py": watcher,
   "wire.py": wire,
 };
 

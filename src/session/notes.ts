@@ -28,7 +28,7 @@ export function idleNote(idleMs: number): string {
 function describeDeath(frame: DiedFrame): string {
   switch (frame.reason) {
     case "out_of_memory":
-      return frame.detail ?? "the sandbox was out of memory; work on smaller pieces";
+      return `the sandbox ran out of memory${frame.detail === null ? "" : ` (${frame.detail})`}; work on smaller pieces`;
     case "signal":
       return `it crashed with ${frame.signal ?? "an unknown signal"}`;
     case "exit":

@@ -80,7 +80,7 @@ describe("the container", () => {
     const sizes = await evaluate(
       "value = {p: os.statvfs(p).f_frsize * os.statvfs(p).f_blocks >> 20 for p in ('/tmp', '/workspace', '/dev/shm')}",
     );
-    expect(sizes).toEqual({ "/tmp": 64, "/workspace": 128, "/dev/shm": 16 });
+    expect(sizes).toEqual({ "/tmp": 64, "/workspace": 128, "/dev/shm": 64 });
   });
 
   test("has no network but loopback", async () => {

@@ -14,7 +14,12 @@ const home = createHome();
 process.on("exit", () => home[Symbol.dispose]());
 
 const start = (args: readonly string[], env: Record<string, string> = {}): Promise<Child> =>
-  startChild({ command: BINARY, args, env: bridgeEnv(home.path, env), cwd: home.path });
+  startChild({
+    command: BINARY,
+    args,
+    env: bridgeEnv(home.path, { MCP_BRIDGE_LOG_LEVEL: "ERROR", ...env }),
+    cwd: home.path,
+  });
 
 async function finish(child: Child, onText: (text: string) => void = () => undefined): Promise<Finished> {
   const decoder = new TextDecoder();
@@ -72,7 +77,7 @@ describe("sandpy run", () => {
   test("returns 124 after its timeout", async () => {
     const result = await runCode("print('begun', flush=True)\nwhile True: pass", "--timeout", "1");
     expect(result).toMatchObject({ code: 124, stdout: "begun\n" });
-    expect(result.stderr).toContain("timeout of 1 s");
+    expect(result.stderr).toContain("stopped after 1 s");
   });
 
   test("streams output while the program runs", async () => {
