@@ -31,7 +31,7 @@ ensure_bun() {
   mkdir -p "$TOOLS"
   # Without a package.json of its own, npm would look for one in the folders above.
   printf '{"private": true}\n' >"$TOOLS/package.json"
-  npm install --prefix "$TOOLS" --no-save --no-audit --no-fund --loglevel=error --ignore-scripts=false "bun@$version" >&2
+  npm install --prefix "$TOOLS" --no-save --no-audit --no-fund --no-update-notifier --loglevel=error --ignore-scripts=false "bun@$version" >&2
   BUN="$TOOLS/node_modules/bun/bin/bun.exe"
   if ! is_pinned_bun "$BUN" "$version"; then
     # npm was told not to run install scripts: this one puts the binary in place.
