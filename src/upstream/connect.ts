@@ -27,6 +27,8 @@ export interface ConnectOptions {
 /** A live connection to one server. Who connected it closes it. */
 export interface Connection {
   readonly client: Client;
+  /** The server's process, which leads a process group. */
+  readonly pid: number | null;
   /** Resolves when the server is gone, for whatever reason. Never rejects. */
   readonly ended: Promise<void>;
   /** Registers what to do when the server says that its tools changed. */
@@ -98,7 +100,16 @@ async function shakeHands(
         first: mask(quote),
       }),
   });
-  const client = new Client({ name: "sandpy", version: VERSION }, { versionNegotiation: { mode } });
+  let onToolsChanged = () => {};
+  const toolsChanged = () => onToolsChanged();
+  const client = new Client(
+    { name: "sandpy", version: VERSION },
+    {
+      versionNegotiation: { mode },
+      // In the newest revision this subscribes; a fetch is left to the next reader.
+      listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: toolsChanged } },
+    },
+  );
   const ended = new Promise<void>((resolve) => {
     client.onclose = resolve;
   });
@@ -112,10 +123,11 @@ async function shakeHands(
       error instanceof ProtocolError && [METHOD_NOT_FOUND, UNSUPPORTED_VERSION].includes(error.code);
     throw isRefusal ? new HandshakeRefused(fault) : fault;
   }
-  let onToolsChanged = () => {};
-  client.setNotificationHandler("notifications/tools/list_changed", () => onToolsChanged());
+  // Also from a server that did not announce that it would say so.
+  client.setNotificationHandler("notifications/tools/list_changed", toolsChanged);
   return {
     client,
+    pid: transport.pid,
     ended,
     onToolsChanged: (listener) => {
       onToolsChanged = listener;

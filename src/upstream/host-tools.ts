@@ -38,9 +38,14 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   const { log, env, childEnv = {}, clock = systemClock, limits = {} } = options;
   const { connectMs = CONNECT_MS, listMs = LIST_MS, stopGraceMs = STOP_GRACE_MS } = limits;
   const pool = new Pool({ log, env, childEnv, clock, connectMs, listMs, stopGraceMs });
+  const reported = new Set<string>();
   const registry = new Registry(options.discover, (discovery) => {
     pool.retain(discovery.servers);
-    for (const { where, message } of discovery.problems) log.warning("configuration", { where, message });
+    for (const { where, message } of discovery.problems) {
+      const line = `configuration: ${where}: ${message}`;
+      if (!reported.has(line)) log.warning(line);
+      reported.add(line);
+    }
   });
 
   const acquire = async (name: string, signal: AbortSignal): Promise<LiveServer> => {
@@ -97,9 +102,11 @@ class Registry {
 
   /** A server by name or alias; an unknown one is looked for in the files once more. */
   async find(wanted: string): Promise<ServerDefinition> {
-    const known = findServer(await this.current(), wanted);
+    const isFirst = this.#current === undefined;
+    const read = await this.current();
+    const known = findServer(read, wanted);
     if (known !== undefined) return known;
-    const discovery = await this.refresh();
+    const discovery = isFirst ? read : await this.refresh();
     const found = findServer(discovery, wanted);
     if (found === undefined) throw unknownServer(wanted, discovery);
     return found;

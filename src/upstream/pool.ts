@@ -139,7 +139,7 @@ export class Pool implements Closable {
       // Dropped or closed while it started: nobody else will close it.
       if (this.#slots.get(definition.name) !== slot) await connection.close();
       const ms = Math.round(clock.now() - startedAt);
-      log.info("started server", { server: definition.name, ms });
+      log.info("started server", { server: definition.name, pid: connection.pid ?? undefined, ms });
       return live;
     } catch (error) {
       const fault = toBridgeError(error, "UPSTREAM_UNREACHABLE");
