@@ -1,4 +1,12 @@
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
@@ -57,12 +65,16 @@ function officialServers(home: string): Record<string, ServerEntry> {
 
 /** Our environment with another home. An engine keeps images and settings in the real one: it is told where they are. */
 function environment(home: string): Record<string, string> {
-  const real = homedir();
-  const env: Record<string, string> = {
-    XDG_DATA_HOME: join(real, ".local/share"),
-    XDG_CONFIG_HOME: join(real, ".config"),
-    DOCKER_CONFIG: join(real, ".docker"),
-  };
+  const env: Record<string, string> = {};
+  for (const [name, path] of [
+    ["XDG_DATA_HOME", ".local/share"],
+    ["XDG_CONFIG_HOME", ".config"],
+    ["DOCKER_CONFIG", ".docker"],
+  ] as const) {
+    // Podman takes a folder that is named but not there for a fault.
+    const folder = join(homedir(), path);
+    if (existsSync(name === "DOCKER_CONFIG" ? join(folder, "config.json") : folder)) env[name] = folder;
+  }
   for (const [name, value] of Object.entries(process.env)) if (value !== undefined) env[name] = value;
   return { ...env, HOME: home };
 }

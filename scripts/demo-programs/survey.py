@@ -28,7 +28,11 @@ def functions_of(name, source):
                 yield node.end_lineno - node.lineno + 1, name, node.name
         return
     lines = source.splitlines()
-    head = re.compile(r"( *)(?:export )?(?:async )?function\*? (\w+)|( +)(?:private |async |override |static )*(\w+)\(.*\{$")
+    # A function, or a method of a class.
+    head = re.compile(
+        r"( *)(?:export )?(?:async )?function\*? (\w+)"
+        r"|( {2})(?:(?:private|static|override|async|get|set) )*(#?\w+)\([^\"'`]*\)[^=]*\{$"
+    )
     for start, line in enumerate(lines):
         match = head.match(line)
         if not match or match[4] in {"if", "for", "while", "switch", "catch"}:
@@ -41,7 +45,7 @@ def imports_of(name, source):
     """The files of this repository that a file imports."""
     folder = posixpath.dirname(name)
     if name.endswith(".py"):
-        modules = re.findall(r"^ *(?:from|import) (\w+)", source, re.MULTILINE)
+        modules = re.findall(r"^ *(?:from|import) \.?(\w+)", source, re.MULTILINE)
         found = {f"{folder}/{module}.py" for module in modules}
     else:
         relative = re.findall(r'(?:from|import) "(\.[^"]+)"', source)
