@@ -61,10 +61,10 @@ class PythonSession implements Session {
     this.#late = new CapturedOutput(options.maxOutputChars);
   }
 
-  execute(request: ExecuteRequest, signal: AbortSignal): Promise<Outcome> {
+  async execute(request: ExecuteRequest, signal: AbortSignal): Promise<Outcome> {
+    if (this.#closed.signal.aborted) throw new BridgeError("SESSION_CLOSED", "the session was closed");
     const either = AbortSignal.any([signal, this.#closed.signal]);
     return this.#queue.run(async () => {
-      if (this.#closed.signal.aborted) throw new BridgeError("SESSION_CLOSED", "the session was closed");
       clearTimeout(this.#idleTimer);
       try {
         return await this.#run(request, either);
@@ -198,6 +198,7 @@ class PythonSession implements Session {
   }
 
   #startIdleTimer(): void {
+    if (this.#closed.signal.aborted) return;
     const { idleTimeoutMs } = this.#options;
     this.#idleTimer = setTimeout(() => void this.#stopIdle(), idleTimeoutMs);
     this.#idleTimer.unref();

@@ -1,0 +1,188 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import type { HostTools } from "../../src/kernel/host-tools.ts";
+import { startKernel } from "../../src/kernel/kernel.ts";
+import { MAX_FRAME_BYTES, PROTOCOL } from "../../src/kernel/protocol.ts";
+import { parseRpc } from "../../src/kernel/rpc.ts";
+import { SANDBOX_COMMAND } from "../../src/kernel/source.ts";
+import type { KernelSource } from "../../src/session/kernel-source.ts";
+import type { Outcome } from "../../src/session/outcome.ts";
+import { createSession, type SessionOptions } from "../../src/session/python-session.ts";
+import type { Session } from "../../src/session/session.ts";
+import { startHostSandbox } from "../helpers/host-sandbox.ts";
+import { createMemoryLog } from "../helpers/logs.ts";
+
+const log = createMemoryLog();
+
+/** The real Python program, as a process of this machine in the place of a container. */
+const kernels: KernelSource = {
+  async start(events, signal) {
+    const sandbox = await startHostSandbox(SANDBOX_COMMAND);
+    const settings = { protocol: PROTOCOL, max_frame_bytes: MAX_FRAME_BYTES, rlimits: null };
+    const kernel = await startKernel({ sandbox, settings, events, log, helloDeadlineMs: 10_000, signal });
+    return { kernel, notes: [] };
+  },
+};
+
+const tools: HostTools = {
+  servers: async () => [{ name: "web-search", alias: "web_search", description: "", status: "idle" }],
+  connect: async () => undefined,
+  tools: async () => [],
+  callTool: async (call) => ({ content: [{ type: "text", text: JSON.stringify(call.arguments) }] }),
+};
+
+const open: Session[] = [];
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((session) => session.close()));
+});
+
+function openSession(changes: Partial<SessionOptions> = {}): Session {
+  const session = createSession({
+    kernels,
+    tools,
+    parseRpc,
+    log,
+    maxOutputChars: 1000,
+    idleTimeoutMs: 60_000,
+    backgroundBudgetMs: 5000,
+    ...changes,
+  });
+  open.push(session);
+  return session;
+}
+
+function run(session: Session, code: string, signal = new AbortController().signal): Promise<Outcome> {
+  return session.execute({ code, servers: [], timeoutMs: 10_000 }, signal);
+}
+
+/** Repeats a harmless cell until its outcome has what is looked for. */
+async function runUntil(session: Session, isTrue: (outcome: Outcome) => boolean): Promise<Outcome> {
+  for (let tries = 0; tries < 200; tries += 1) {
+    const outcome = await run(session, "'again'");
+    if (isTrue(outcome)) return outcome;
+    await Bun.sleep(20);
+  }
+  throw new Error("the outcome that was waited for did not come");
+}
+
+const ok = { status: "ok", error: null, notes: [], stateLost: false };
+
+describe("a session", () => {
+  test("keeps its state and tells stdout, stderr and value apart", async () => {
+    const session = openSession();
+    const code = "import sys\nx = 5\nprint('out')\nprint('err', file=sys.stderr)\nx";
+    expect(await run(session, code)).toMatchObject({
+      ...ok,
+      stdout: { text: "out\n", dropped: 0 },
+      stderr: { text: "err\n", dropped: 0 },
+      result: "5",
+    });
+    expect(await run(session, "x + 1")).toMatchObject({ ...ok, result: "6" });
+  });
+
+  test("marks output that comes between two calls as late, in the next result", async () => {
+    const session = openSession();
+    await run(
+      session,
+      "import threading\nready = threading.Event()\nthreading.Timer(0.05, lambda: (print('late'), ready.set())).start()",
+    );
+    const outcome = await runUntil(session, ({ late }) => late.stdout.text !== "");
+    expect([outcome.late.stdout.text, outcome.stdout.text]).toEqual(["late\n", ""]);
+  });
+
+  test("says in the next result that Python died between two calls", async () => {
+    const session = openSession();
+    await run(session, "import threading, os\nthreading.Timer(0.05, lambda: os._exit(9)).start()");
+    const outcome = await runUntil(session, ({ notes }) => notes.length > 0);
+    expect(outcome).toMatchObject({ status: "ok", result: "'again'" });
+    expect(outcome.notes[0]).toStartWith("Python was restarted: its process ended with exit code 9.");
+  });
+
+  test("stops when idle, and says so once", async () => {
+    const session = openSession({ idleTimeoutMs: 50 });
+    await run(session, "x = 1");
+    await Bun.sleep(0);
+    const outcome = await (async () => {
+      for (let tries = 0; tries < 100; tries += 1) {
+        await Bun.sleep(100); // the idle time itself is what is tested
+        const next = await run(session, "'x' in globals()");
+        if (next.notes.length > 0) return next;
+      }
+      throw new Error("it never stopped");
+    })();
+    expect(outcome).toMatchObject({ status: "ok", result: "False" });
+    expect(outcome.notes).toEqual([
+      "The sandbox was stopped after 0.05 s without a call. Variables, imports and functions of this session are gone; define them again.",
+    ]);
+    expect((await run(session, "1")).notes).toEqual([]);
+  });
+
+  test("cancels a running cell and keeps the state", async () => {
+    const session = openSession();
+    const abort = new AbortController();
+    const running = session.execute(
+      {
+        code: "kept = 1\nprint('started', flush=True)\nimport time\ntime.sleep(60)",
+        servers: [],
+        timeoutMs: 60_000,
+        onOutput: () => abort.abort(),
+      },
+      abort.signal,
+    );
+    expect(await running).toMatchObject({ status: "cancelled", stateLost: false });
+    expect(await run(session, "kept")).toMatchObject({ ...ok, result: "1" });
+  });
+
+  test("holds the program back when its output is not taken", async () => {
+    const session = openSession();
+    let taken = 0;
+    let most = 0;
+    let waiting = 0;
+    const outcome = await session.execute(
+      {
+        code: "for n in range(2000): print('x' * 1000)",
+        servers: [],
+        timeoutMs: 30_000,
+        onOutput: async (_name, text) => {
+          waiting += 1;
+          most = Math.max(most, waiting);
+          await Bun.sleep(1);
+          taken += text.length;
+          waiting -= 1;
+        },
+      },
+      new AbortController().signal,
+    );
+    expect([outcome.status, taken, most]).toEqual(["ok", 2000 * 1001, 1]);
+  });
+
+  test("connects servers before the code runs, and runs nothing when one fails", async () => {
+    const session = openSession({
+      tools: { ...tools, connect: () => Promise.reject(new Error("cannot start")) },
+    });
+    const request = { code: "print('ran')", servers: ["web-search"], timeoutMs: 5000 };
+    const failure = await session
+      .execute(request, new AbortController().signal)
+      .catch((e: Error) => e.message);
+    expect(failure).toBe("cannot start");
+    expect(await run(session, "'usable'")).toMatchObject({ ...ok, result: "'usable'" });
+  });
+
+  test("lists a server under its name where its alias was asked for", async () => {
+    const session = openSession();
+    const request = { code: "print(LOADED_MCP_SERVERS)", servers: ["web_search"], timeoutMs: 5000 };
+    const outcome = await session.execute(request, new AbortController().signal);
+    expect(outcome.stdout.text).toContain("web-search");
+  });
+
+  test("closes while a cell runs, which ends it", async () => {
+    const session = openSession();
+    const running = session.execute(
+      { code: "while True: pass", servers: [], timeoutMs: 60_000, onOutput: () => undefined },
+      new AbortController().signal,
+    );
+    await run(openSession(), "1"); // by then the other one runs as well
+    await session.close();
+    expect(["cancelled", "died"]).toContain((await running.catch(() => ({ status: "died" }))).status);
+    expect(await run(session, "1").catch((e: unknown) => e)).toMatchObject({ code: "SESSION_CLOSED" });
+  });
+});
