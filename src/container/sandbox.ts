@@ -7,7 +7,8 @@ import type { EngineAnswer } from "./engine-call.ts";
 
 const COMMAND_TIMEOUT_MS = 5000;
 const REMOVE_WITHIN_MS = 8000;
-const CLIENT_GRACE_MS = 1000;
+const REMOVALS = 3;
+const CLIENT_GRACE_MS = 500;
 const GONE_POLL_MS = 50;
 
 /** Runs an engine command with a deadline; what {@link callEngine} does for one engine. */
@@ -51,17 +52,18 @@ export class ClientSandbox implements Sandbox {
 
   /**
    * Kills by name: a signal to the client would be passed on to the first process of the container, which may ignore
-   * it. A client that is still about to create the container would do so after the first removal, hence the second.
+   * it. A client that has not created the container yet does so after the first removal, so it is tried again.
    */
   async #remove(): Promise<void> {
     const budget = AbortSignal.timeout(REMOVE_WITHIN_MS);
     let failure: unknown;
     try {
-      await this.#ask(["rm", "--force", "--volumes", this.name], budget);
-      const ended = await withDeadline(this.ended, CLIENT_GRACE_MS, "the engine's client").catch(
-        () => undefined,
-      );
-      if (ended === undefined) {
+      for (let tries = 0; tries < REMOVALS; tries += 1) {
+        await this.#ask(["rm", "--force", "--volumes", this.name], budget);
+        if (await this.#endsSoon()) break;
+      }
+      // A client that stays is stuck: it goes, and what it may have made in its last moment goes after it.
+      if (!(await this.#endsSoon())) {
         await this.#child.stop(0);
         await this.#ask(["rm", "--force", "--volumes", this.name], budget);
       }
@@ -75,6 +77,13 @@ export class ClientSandbox implements Sandbox {
       hint: `Remove it by hand with the engine's command "rm --force ${this.name}".`,
       cause: failure,
     });
+  }
+
+  async #endsSoon(): Promise<boolean> {
+    return withDeadline(this.ended, CLIENT_GRACE_MS, "the engine's client").then(
+      () => true,
+      () => false, // not yet
+    );
   }
 
   /** Asks until it is gone; an engine that removes it in the background needs a moment. */
