@@ -60,7 +60,7 @@ async function runFile(options: RunOptions, { io, createBridge }: CliContext): P
         (name === "stdout" ? stdout : stderr).write(text),
     };
     const outcome = await bridge.openSession().execute(request, stop.signal);
-    report(outcome, timeoutMs, stdout.lost + stderr.lost, io);
+    report(outcome, timeoutMs, io);
     return exitCodeOf(outcome, signal);
   } catch (error) {
     if (signal !== undefined) return 128 + STOP_SIGNALS[signal]; // stopped before anything ran
@@ -90,10 +90,9 @@ function parseServers(text: string | undefined): string[] {
 }
 
 /** Says on stderr what the program's own output does not. */
-function report(outcome: Outcome, timeoutMs: number, lost: number, { stderr }: CliIo): void {
+function report(outcome: Outcome, timeoutMs: number, { stderr }: CliIo): void {
   const say = (text: string) => stderr.write(`sandpy: ${text}\n`);
   if (outcome.error !== null) stderr.write(`${outcome.error.traceback.trimEnd()}\n`);
-  if (lost > 0) say(`${lost} characters of output were left out, because they were read too slowly`);
   if (outcome.status === "timeout") {
     say(`the program was stopped after ${timeoutMs / 1000} s\nGive it longer with --timeout=<seconds>.`);
   } else if (outcome.status !== "cancelled") {

@@ -1,0 +1,61 @@
+import { describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { type Child, startChild } from "../../src/core/child.ts";
+import { INITIALIZE } from "../helpers/raw-server.ts";
+
+const MAIN = join(import.meta.dir, "../../src/main.ts");
+
+async function start(args: readonly string[], env: Record<string, string> = {}): Promise<Child> {
+  const home = process.env["HOME"] ?? "/";
+  return startChild({
+    command: process.execPath,
+    args: [MAIN, ...args],
+    env: { HOME: home, ...env },
+    cwd: home,
+  });
+}
+
+async function finish(child: Child): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  let stdout = "";
+  const decoder = new TextDecoder();
+  for await (const chunk of child.stdout) stdout += decoder.decode(chunk, { stream: true });
+  return { code: (await child.exited).code, stdout, stderr: child.stderrText() };
+}
+
+describe("the process", () => {
+  test("prints help that was asked for to stdout and exits with 0", async () => {
+    const { code, stdout, stderr } = await finish(await start(["--help"]));
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(stdout).toContain("Usage: sandpy ");
+  });
+
+  test("prints a usage error to stderr alone and exits with 2", async () => {
+    const { code, stdout, stderr } = await finish(await start(["rnu"]));
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toBe('sandpy: unknown command "rnu"\nDid you mean "run"?');
+  });
+
+  test("exits with 3 for a setting that is wrong", async () => {
+    const { code, stdout } = await finish(await start([], { MCP_BRIDGE_TIMEOUT: "soon" }));
+    expect([code, stdout]).toEqual([3, ""]);
+  });
+
+  test.each<[string, (child: Child) => unknown]>([
+    ["the end of stdin", (child) => child.endInput()],
+    ["SIGTERM", (child) => child.kill("SIGTERM")],
+    ["SIGINT", (child) => child.kill("SIGINT")],
+    ["SIGHUP", (child) => child.kill("SIGHUP")],
+  ])("serves, and exits with 0 at %s", async (_title, end) => {
+    const child = await start([]);
+    await child.write(INITIALIZE);
+    const first = await child.stdout[Symbol.asyncIterator]().next();
+    expect(JSON.parse(new TextDecoder().decode(first.value))).toHaveProperty(
+      "result.serverInfo.name",
+      "sandpy",
+    );
+    const started = performance.now();
+    end(child);
+    expect((await child.exited).code).toBe(0);
+    expect(performance.now() - started).toBeLessThan(5000);
+  });
+});

@@ -1,0 +1,18 @@
+import { expect, test } from "bun:test";
+import { findNearest } from "../../src/cli/nearest.ts";
+
+const NAMES = ["serve", "run", "--timeout", "--servers", "--version"];
+
+test.each([
+  ["srve", "serve"],
+  ["SERVE", "serve"],
+  ["rnu", "run"],
+  ["--tiemout", "--timeout"],
+  ["--server", "--servers"],
+  ["--verbose", undefined],
+  ["ru", "run"],
+  ["x", undefined],
+  ["", undefined],
+])("finds that %j is %p", (typed, expected) => {
+  expect(findNearest(typed, NAMES)).toBe(expected);
+});

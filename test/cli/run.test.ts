@@ -1,0 +1,166 @@
+import { describe, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { BridgeError } from "../../src/core/errors.ts";
+import type { ExecuteRequest, Outcome } from "../../src/session/outcome.ts";
+import { CliWorld, OK } from "../helpers/cli-world.ts";
+
+const home = process.env["HOME"] ?? "/";
+const FILE = join(home, "program.py");
+writeFileSync(FILE, "\ufeffprint('ü')\n");
+
+const ERROR = { ename: "ValueError", evalue: "x", traceback: "Traceback …\nValueError: x" };
+
+async function runWith(outcome: Partial<Outcome>) {
+  const world = new CliWorld();
+  world.execute = async () => ({ ...OK, ...outcome });
+  return world.run("run", FILE);
+}
+
+describe("the exit code", () => {
+  test.each<[string, Partial<Outcome>, number, string]>([
+    ["a program that ends", {}, 0, ""],
+    ["an exception", { status: "error", error: ERROR }, 1, "Traceback …\nValueError: x\n"],
+    ["sys.exit()", { status: "exit", exitCode: 0 }, 0, ""],
+    ["sys.exit(3)", { status: "exit", exitCode: 3 }, 3, ""],
+    ["sys.exit(-1)", { status: "exit", exitCode: -1 }, 255, ""],
+    [
+      "the timeout",
+      { status: "timeout", notes: ["for a model"] },
+      124,
+      "sandpy: the program was stopped after 30 s\nGive it longer with --timeout=<seconds>.\n",
+    ],
+    ["out of memory", { status: "died", notes: ["Out of memory."] }, 137, "sandpy: Out of memory.\n"],
+    ["os._exit(7)", { status: "died", exitCode: 7 }, 7, ""],
+    ["a note", { notes: ["Limits are not enforced."] }, 0, "sandpy: Limits are not enforced.\n"],
+  ])("of %s", async (_title, outcome, code, stderr) => {
+    expect(await runWith(outcome)).toEqual({ code, stdout: "", stderr });
+  });
+
+  test.each([
+    ["ENGINE_NOT_FOUND", 4],
+    ["KERNEL_START_FAILED", 5],
+    ["UPSTREAM_UNKNOWN_SERVER", 6],
+    ["INTERNAL", 1],
+  ] as const)("of %s, when nothing could run", async (name, expected) => {
+    const world = new CliWorld();
+    world.execute = async () => {
+      throw new BridgeError(name, "that failed", { hint: "Do this." });
+    };
+    const { code, stderr } = await world.run("run", FILE);
+    expect(code).toBe(expected);
+    expect(stderr).toStartWith("sandpy: that failed\nDo this.\n");
+    expect(world.events.at(-1)).toBe("bridge closed");
+  });
+
+  test.each([
+    ["SIGINT", 130],
+    ["SIGTERM", 143],
+    ["SIGHUP", 129],
+  ] as const)("of %s, which stops the program", async (signal, expected) => {
+    const world = new CliWorld();
+    world.execute = (_request, stop) =>
+      new Promise((resolve) => {
+        stop.addEventListener("abort", () => resolve({ ...OK, status: "cancelled" }));
+      });
+    const running = world.run("run", FILE);
+    await world.signal(signal);
+    expect(await running).toEqual({ code: expected, stdout: "", stderr: "" });
+    expect(world.events.at(-1)).toBe("bridge closed");
+  });
+
+  test("of a reader that goes away is that of SIGPIPE", async () => {
+    const world = new CliWorld();
+    world.execute = (_request, stop) =>
+      new Promise((resolve) => {
+        stop.addEventListener("abort", () => resolve({ ...OK, status: "cancelled" }));
+        world.stdout.destroy(new Error("EPIPE"));
+      });
+    expect((await world.run("run", FILE)).code).toBe(141);
+  });
+});
+
+describe("the program", () => {
+  async function requestOf(...words: string[]): Promise<ExecuteRequest | undefined> {
+    const world = new CliWorld();
+    let request: ExecuteRequest | undefined;
+    world.execute = async (given) => {
+      request = given;
+      return OK;
+    };
+    world.stdin.end("print('piped')\n");
+    expect((await world.run("run", ...words)).code).toBe(0);
+    return request;
+  }
+
+  test("is read from the file, with its arguments", async () => {
+    expect(await requestOf(FILE, "--", "a", "--timeout", "5", "--help", "--")).toMatchObject({
+      code: "print('ü')\n",
+      servers: [],
+      timeoutMs: 30_000,
+      script: { filename: FILE, argv: [FILE, "a", "--timeout", "5", "--help", "--"] },
+    });
+  });
+
+  test("is read from stdin", async () => {
+    expect(await requestOf("-")).toMatchObject({
+      code: "print('piped')\n",
+      script: { filename: "<stdin>", argv: ["-"] },
+    });
+  });
+
+  test.each([
+    ["--timeout 500 --servers a,b"],
+    ["--timeout=500 --servers=a,b"],
+    ["--servers a,,b, --timeout 500"],
+  ])("gets its servers and timeout from %s", async (flags) => {
+    const request = await requestOf(FILE, ...flags.split(" "));
+    expect(request).toMatchObject({ servers: ["a", "b"], timeoutMs: 500_000 });
+  });
+
+  test.each([
+    ["is not UTF-8 text", Buffer.from([0xff, 0xfe])],
+    ["is longer than 16777216 bytes", Buffer.alloc(16 * 1024 * 1024 + 1, " ")],
+  ])("is refused when it %s", async (why, bytes) => {
+    const world = new CliWorld();
+    world.stdin.end(bytes);
+    const { code, stderr } = await world.run("run", "-");
+    expect([code, world.events]).toEqual([2, []]);
+    expect(stderr).toStartWith(`sandpy: stdin ${why}`);
+  });
+});
+
+describe("its output", () => {
+  test("goes to its own streams as it comes, and is not repeated at the end", async () => {
+    const world = new CliWorld();
+    world.execute = async ({ onOutput }) => {
+      await onOutput?.("stdout", "out ü\n");
+      await onOutput?.("stderr", "err\n");
+      return { ...OK, stdout: { text: "out ü\n", dropped: 0 }, result: "'value'" };
+    };
+    expect(await world.run("run", FILE)).toEqual({ code: 0, stdout: "out ü\n", stderr: "err\n" });
+  });
+
+  test("waits for a reader that is slow, and all of it arrives", async () => {
+    const world = new CliWorld();
+    world.stdout.pause();
+    const piece = "x".repeat(700_000);
+    let held = 0;
+    world.execute = async ({ onOutput }) => {
+      for (let count = 0; count < 5; count++) {
+        const waiting = onOutput?.("stdout", piece);
+        if (waiting instanceof Promise) {
+          held++;
+          world.stdout.resume();
+          await waiting;
+        }
+      }
+      return OK;
+    };
+    const running = world.run("run", FILE);
+    world.stdout.pause();
+    const { code, stdout } = await running;
+    expect([code, stdout.length]).toEqual([0, 3_500_000]);
+    expect(held).toBeGreaterThan(0);
+  });
+});
