@@ -31,8 +31,8 @@ const MAX_QUOTED_CHARS = 120;
 export const RUN_PYTHON_DESCRIPTION = `Run Python in a sandbox without network. Variables persist between calls; top-level await works; the last expression's value is shown. Code can call the user's other MCP servers:
 runtime.discovered_servers()
 await runtime.list_tools(server)
-await runtime.query_tool_docs(server, tool)
-r = await mcp_<alias>.<tool>(**kwargs)  # r.text, r.data`;
+await runtime.query_tool_docs(server, tool)  # how to call it
+r = await mcp_<alias>.<tool>(**kwargs)  # r.text, r.data; errors raise`;
 
 /** The JSON schema that clients see. It is advice: {@link parseArguments} checks, in words that a model can act on. */
 export function inputJsonSchema(limits: RunPythonLimits): Record<string, unknown> {
@@ -100,7 +100,7 @@ function argumentsSchema({ timeoutSeconds, maxTimeoutSeconds }: RunPythonLimits)
           error: `"servers" has more than ${MAX_SERVERS} names: expected those that the code calls`,
         })
         .optional()
-        .describe("connect first"),
+        .describe("MCP servers to connect first"),
       timeout: z
         .int({ error: timeout })
         .min(1, { error: timeout })
@@ -119,7 +119,7 @@ function argumentsSchema({ timeoutSeconds, maxTimeoutSeconds }: RunPythonLimits)
 
 /** The value as JSON, short enough to read. */
 function quote(value: unknown): string {
-  const json = JSON.stringify(value) ?? String(value);
+  const json = typeof value === "number" ? String(value) : (JSON.stringify(value) ?? String(value));
   return json.length > MAX_QUOTED_CHARS ? `${json.slice(0, MAX_QUOTED_CHARS)}…` : json;
 }
 

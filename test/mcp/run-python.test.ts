@@ -1,0 +1,149 @@
+import { describe, expect, test } from "bun:test";
+import type { RunResult } from "../../src/mcp/python-runner.ts";
+import {
+  inputJsonSchema,
+  MAX_CODE_BYTES,
+  parseArguments,
+  renderRunResult,
+} from "../../src/mcp/run-python.ts";
+
+const LIMITS = { timeoutSeconds: 30, maxTimeoutSeconds: 120 };
+
+const CODE = 'expected Python source as a string, such as {"code": "print(1 + 1)"}';
+const SERVERS = (such: string) => `expected an array of server names, such as {"servers": ${such}}`;
+const TIMEOUT = 'expected a whole number of seconds from 1 to 120, such as {"timeout": 30}';
+
+describe("arguments", () => {
+  test.each<[string, unknown, string]>([
+    ["none", undefined, `"code" is missing: ${CODE}`],
+    ["no code", {}, `"code" is missing: ${CODE}`],
+    ["code of null", { code: null }, `"code" is null: ${CODE}`],
+    ["code that is a number", { code: 5 }, `"code" is 5: ${CODE}`],
+    ["code that is a list", { code: ["a"] }, `"code" is ["a"]: ${CODE}`],
+    ["no characters", { code: "" }, `"code" is blank: ${CODE}`],
+    ["white space", { code: " \n\t" }, `"code" is blank: ${CODE}`],
+    [
+      "a program without end",
+      { code: "x".repeat(MAX_CODE_BYTES + 1) },
+      '"code" is longer than 16777216 bytes: expected a shorter program; build large data inside it',
+    ],
+    ["one server", { code: "1", servers: "github" }, `"servers" is "github": ${SERVERS('["github"]')}`],
+    ["a list as text", { code: "1", servers: '["a"]' }, `"servers" is "[\\"a\\"]": ${SERVERS('["a"]')}`],
+    ["servers by number", { code: "1", servers: ["a", 1] }, `"servers"[1] is 1: ${SERVERS('["github"]')}`],
+    ["a map of servers", { code: "1", servers: {} }, `"servers" is {}: ${SERVERS('["github"]')}`],
+    [
+      "too many servers",
+      { code: "1", servers: Array(257).fill("a") },
+      '"servers" has more than 256 names: expected those that the code calls',
+    ],
+    ["a timeout as text", { code: "1", timeout: "5" }, `"timeout" is "5": ${TIMEOUT}`],
+    ["half a second", { code: "1", timeout: 2.5 }, `"timeout" is 2.5: ${TIMEOUT}`],
+    ["no time", { code: "1", timeout: 0 }, `"timeout" is 0: ${TIMEOUT}`],
+    ["negative time", { code: "1", timeout: -1 }, `"timeout" is -1: ${TIMEOUT}`],
+    ["too much time", { code: "1", timeout: 121 }, `"timeout" is 121: ${TIMEOUT}`],
+    ["time without end", { code: "1", timeout: 1e300 }, `"timeout" is 1e+300: ${TIMEOUT}`],
+    ["NaN", { code: "1", timeout: Number.NaN }, `"timeout" is NaN: ${TIMEOUT}`],
+    ["yes", { code: "1", timeout: true }, `"timeout" is true: ${TIMEOUT}`],
+    [
+      "unknown keys",
+      { code: "1", language: "py", k: 1 },
+      'unknown argument "language", "k": run_python takes "code", "servers" and "timeout"',
+    ],
+    [
+      "__proto__",
+      JSON.parse('{"code":"1","__proto__":{"timeout":1}}'),
+      'unknown argument "__proto__": run_python takes "code", "servers" and "timeout"',
+    ],
+    [
+      "two mistakes",
+      { code: "1", servers: "a", timeout: 0 },
+      `"servers" is "a": ${SERVERS('["a"]')}\n"timeout" is 0: ${TIMEOUT}`,
+    ],
+    [
+      "a long value",
+      { code: "1", timeout: "x".repeat(1000) },
+      `"timeout" is "${"x".repeat(119)}…: ${TIMEOUT}`,
+    ],
+  ])("refuses %s in words that help", (_title, given, message) => {
+    expect(parseArguments(given, LIMITS)).toEqual({ kind: "invalid", message });
+  });
+
+  test("takes what is right, and null for what is not given", () => {
+    const valid = (args: object) => ({ kind: "valid" as const, arguments: args }) as never;
+    expect(parseArguments({ code: " 1" }, LIMITS)).toEqual(
+      valid({ code: " 1", servers: [], timeoutSeconds: undefined }),
+    );
+    expect(parseArguments({ code: "1", servers: null, timeout: null }, LIMITS)).toEqual(
+      valid({ code: "1", servers: [], timeoutSeconds: undefined }),
+    );
+    expect(parseArguments({ code: "1", servers: ["a"], timeout: 120 }, LIMITS)).toEqual(
+      valid({ code: "1", servers: ["a"], timeoutSeconds: 120 }),
+    );
+  });
+
+  test("are published as the schema that clients need", () => {
+    expect(inputJsonSchema(LIMITS)).toEqual({
+      type: "object",
+      properties: {
+        code: { type: "string" },
+        servers: { type: "array", items: { type: "string" }, description: "MCP servers to connect first" },
+        timeout: { type: "integer", minimum: 1, maximum: 120, description: "seconds, default 30" },
+      },
+      required: ["code"],
+    });
+  });
+
+  test("follow a maximum below the default", () => {
+    expect(parseArguments({ code: "1", timeout: 30 }, { timeoutSeconds: 5, maxTimeoutSeconds: 5 })).toEqual({
+      kind: "invalid",
+      message: '"timeout" is 30: expected a whole number of seconds from 1 to 5, such as {"timeout": 5}',
+    });
+  });
+});
+
+describe("a result", () => {
+  const NOTHING: RunResult = {
+    status: "ok",
+    stdout: "",
+    stderr: "",
+    result: null,
+    error: null,
+    exitCode: null,
+    notes: [],
+  };
+  const ERROR = { ename: "ValueError", evalue: "bad", traceback: "Traceback …\nValueError: bad" };
+
+  test.each<[string, Partial<RunResult>, string, boolean]>([
+    ["of nothing", {}, "(no output)", false],
+    ["of stdout, as it is", { stdout: "a\n\n" }, "a\n\n", false],
+    ["of stdout without a newline, and a value", { stdout: "a", result: "1" }, "a\n1", false],
+    ["of stdout with a newline, and a value", { stdout: "a\n", result: "1" }, "a\n1", false],
+    ["of a value", { result: "'x'" }, "'x'", false],
+    ["of an empty value", { result: "" }, "(no output)", false],
+    ["of stderr", { stderr: "w\n" }, "[stderr]\nw\n", false],
+    [
+      "of everything",
+      { stdout: "o\n", stderr: "w\n", result: "1", notes: ["n", "m"] },
+      "o\n1\n[stderr]\nw\n[note] n\n[note] m",
+      false,
+    ],
+    ["of an exception", { status: "error", stdout: "o", error: ERROR }, `o\n${ERROR.traceback}`, true],
+    [
+      "of an exception without a traceback",
+      { status: "error", error: { ...ERROR, traceback: "" } },
+      "ValueError: bad",
+      true,
+    ],
+    ["of sys.exit(0)", { status: "exit", exitCode: 0 }, "[exit] code 0", false],
+    ["of sys.exit(3)", { status: "exit", exitCode: 3 }, "[exit] code 3", true],
+    ["of a timeout that has notes", { status: "timeout", notes: ["after 5 s"] }, "[note] after 5 s", true],
+    ["of a timeout that has none", { status: "timeout" }, "[timeout]", true],
+    ["of a death", { status: "died", stdout: "o\n" }, "o\n[died]", true],
+    ["of a cancellation", { status: "cancelled" }, "[cancelled]", true],
+    ["of half a character", { stdout: "a\ud83d", result: "\ude00" }, "a\ufffd\n\ufffd", false],
+  ])("%s reads well", (_title, result, text, isError) => {
+    const rendered = renderRunResult({ ...NOTHING, ...result });
+    const expected = { content: [{ type: "text", text }], ...(isError ? { isError } : {}) };
+    expect(rendered as unknown).toEqual(expected);
+  });
+});
