@@ -1,4 +1,6 @@
 const MAX_LENGTH = 100;
+/** Beside what is no part of identifiers, what newer Unicode allows and older Pythons do not, or nobody can see. */
+const NEVER = /[^\p{XID_Continue}]|[\p{Cf}\p{Po}\p{Variation_Selector}]/gu;
 
 /** Words that Python reserves (3.9 to 3.14), soft keywords left out: those may name things. */
 const KEYWORDS = new Set(
@@ -14,7 +16,7 @@ const KEYWORDS = new Set(
  * `__` is Python's own and gets `x` before. Never empty, at most 100 characters.
  */
 export function toPythonName(name: string): string {
-  const folded = name.normalize("NFKC").replace(/[^\p{XID_Continue}]/gu, "_");
+  const folded = name.normalize("NFKC").replace(NEVER, "_");
   const cut = Array.from(folded).slice(0, MAX_LENGTH).join("").normalize("NFKC");
   if (/^_*$/.test(cut)) return "unnamed";
   if (KEYWORDS.has(cut)) return `${cut}_`;
