@@ -90,14 +90,18 @@ function parseServers(text: string | undefined): string[] {
 }
 
 /** Says on stderr what the program's own output does not. */
-function report(outcome: Outcome, timeoutMs: number, { stderr }: CliIo): void {
-  const say = (text: string) => stderr.write(`sandpy: ${text}\n`);
-  if (outcome.error !== null) stderr.write(`${outcome.error.traceback.trimEnd()}\n`);
-  if (outcome.status === "timeout") {
-    say(`the program was stopped after ${timeoutMs / 1000} s\nGive it longer with --timeout=<seconds>.`);
-  } else if (outcome.status !== "cancelled") {
-    for (const note of outcome.notes) say(note);
+function report({ status, error, exitCode, notes }: Outcome, timeoutMs: number, { stderr }: CliIo): void {
+  if (status === "cancelled") return; // whoever stopped it knows
+  if (error !== null) stderr.write(`${error.traceback.trimEnd()}\n`);
+  if (status === "timeout") {
+    const seconds = timeoutMs / 1000;
+    stderr.write(
+      `sandpy: the program was stopped after ${seconds} s\nGive it longer with --timeout=<seconds>.\n`,
+    );
+    return;
   }
+  if (status === "died" && exitCode !== null) return; // os._exit: its own choice
+  for (const note of notes) stderr.write(`sandpy: ${note}\n`);
 }
 
 function exitCodeOf({ status, exitCode }: Outcome, signal: StopSignal | undefined): number {
