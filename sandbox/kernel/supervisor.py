@@ -5,21 +5,19 @@ from __future__ import annotations
 import contextlib
 import errno
 import gc
-import hashlib
 import json
 import os
 import re
 import signal
-import sys
 import time
 from typing import Any, Callable, NoReturn
 
 from . import process, runner
+from .hello import PROTOCOL, hello
 from .process import complain
 from .relay import Lines, LineTooLongError, Queue, Text, pending
 from .watcher import EVENT_READ, EVENT_WRITE, Watcher
 
-PROTOCOL = 1
 CHUNK = 256 * 1024
 STREAM_BYTES = 64 * 1024
 MAX_TO_HOST = 1024 * 1024
@@ -291,14 +289,6 @@ class Supervisor:
             self.host.put(b'["k",', line, b"]\n")
 
 
-def bundle_hash(files: dict[str, str]) -> str:
-    """Returns the SHA-256 of the sources, as docs/protocol.md defines it."""
-    digest = hashlib.sha256()
-    for name in sorted(files):
-        digest.update(name.encode() + b"\0" + files[name].encode() + b"\0")
-    return digest.hexdigest()
-
-
 def main(files: dict[str, str], settings: dict[str, Any]) -> NoReturn:
     """Says hello and serves."""
     if settings["protocol"] != PROTOCOL:
@@ -306,8 +296,7 @@ def main(files: dict[str, str], settings: dict[str, Any]) -> NoReturn:
         os._exit(EXIT_BROKEN)
     process.prctl(process.PR_SET_DUMPABLE, 0)
     supervisor = Supervisor(settings)
-    python = ".".join(str(part) for part in sys.version_info[:3])
-    supervisor.say({"type": "hello", "protocol": PROTOCOL, "bundle": bundle_hash(files), "python": python})
+    supervisor.say(hello(files))
     gc.collect()
     gc.freeze()
     supervisor.run()
