@@ -10,6 +10,8 @@ import { StdioTransport } from "./transport.ts";
 
 const METHOD_NOT_FOUND = -32_601;
 const UNSUPPORTED_VERSION = -32_022;
+/** The SDK quotes whole messages in its errors. */
+const MAX_LOGGED_CHARS = 4096;
 
 /** How upstream servers are started. */
 export interface ConnectOptions {
@@ -86,7 +88,7 @@ async function shakeHands(
   const { name, transport: settings } = definition;
   const mask = createMask(settings.env);
   const log = (message: string, detail: string) =>
-    options.log.debug(message, { server: name, detail: mask(detail) });
+    options.log.debug(message, { server: name, detail: mask(detail.slice(0, MAX_LOGGED_CHARS)) });
   const transport = new StdioTransport({
     command: settings.command,
     args: settings.args,

@@ -4,7 +4,6 @@ import type { Log } from "../core/log.ts";
 import type { Discovery, ServerDefinition } from "../discovery/server-definition.ts";
 import type { HostTools, ServerSummary, ToolCall, ToolResult, ToolSummary } from "../kernel/host-tools.ts";
 import { waitFor } from "./abort.ts";
-import { callTool, listTools } from "./call.ts";
 import { listNames, nearestNames } from "./names.ts";
 import { type Clock, type LiveServer, Pool, systemClock } from "./pool.ts";
 
@@ -65,10 +64,14 @@ export function createUpstream(options: UpstreamOptions): Upstream {
       await acquire(server, signal);
     },
     async tools(server: string, signal: AbortSignal): Promise<readonly ToolSummary[]> {
-      return listTools(await acquire(server, signal), signal);
+      const live = await acquire(server, signal);
+      const { listTools } = await import("./call.ts"); // loads the SDK, which is loaded by now
+      return listTools(live, signal);
     },
     async callTool(call: ToolCall, signal: AbortSignal): Promise<ToolResult> {
-      return callTool(await acquire(call.server, signal), call, signal);
+      const live = await acquire(call.server, signal);
+      const { callTool } = await import("./call.ts");
+      return callTool(live, call, signal);
     },
     refresh: () => registry.refresh(),
     close: () => pool.close(),

@@ -5,8 +5,8 @@ import type { Closable } from "../core/lifecycle.ts";
 import type { ServerDefinition } from "../discovery/server-definition.ts";
 import type { ServerSummary } from "../kernel/host-tools.ts";
 import { waitFor } from "./abort.ts";
-import { type Catalog, createCatalog } from "./catalog.ts";
-import { type Connection, type ConnectOptions, connectServer } from "./connect.ts";
+import type { Catalog } from "./catalog.ts";
+import type { Connection, ConnectOptions } from "./connect.ts";
 
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 30_000;
@@ -123,6 +123,11 @@ export class Pool implements Closable {
     const { log, listMs, clock } = this.#options;
     const startedAt = clock.now();
     try {
+      // The SDK's client costs 15 ms to load: only those who use a server pay for it.
+      const [{ connectServer }, { createCatalog }] = await Promise.all([
+        import("./connect.ts"),
+        import("./catalog.ts"),
+      ]);
       const connection = await connectServer(definition, this.#options, this.#closed.signal);
       this.#live.add(connection);
       const live: LiveServer = {

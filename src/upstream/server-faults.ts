@@ -17,6 +17,7 @@ export interface ConnectFault {
   readonly transport: StdioTransport;
   readonly signal: AbortSignal;
   readonly connectMs: number;
+  readonly env: Readonly<Record<string, string>>;
   readonly mask: Mask;
 }
 
@@ -24,7 +25,8 @@ export interface ConnectFault {
 export async function describeConnectFault(fault: ConnectFault): Promise<BridgeError> {
   const { error, definition, transport, signal, mask } = fault;
   const server = `server ${quote(definition.name)}`;
-  const hint = `Correct its definition ${quote(definition.origin.key)} in ${definition.origin.file}.`;
+  const file = shortenHome(definition.origin.file, fault.env["HOME"]);
+  const hint = `Correct its definition ${quote(definition.origin.key)} in ${file}.`;
   const data = { server: definition.name };
   const fail = (message: string, advice = hint) =>
     new BridgeError("UPSTREAM_UNREACHABLE", message, { hint: advice, data, cause: error });
@@ -118,6 +120,13 @@ function lastWords(transport: StdioTransport, mask: Mask): string {
   return lastBadLine === undefined
     ? ""
     : `. The last line on its stdout that is no message: ${quote(mask(lastBadLine))}`;
+}
+
+/** The text reaches the sandbox, which need not know who the user is. */
+function shortenHome(file: string, home: string | undefined): string {
+  return home !== undefined && home.length > 1 && file.startsWith(`${home}/`)
+    ? `~${file.slice(home.length)}`
+    : file;
 }
 
 function quote(text: string | undefined): string {

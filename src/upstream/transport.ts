@@ -2,6 +2,7 @@ import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import type { ChildExit } from "../core/child.ts";
 import { BridgeError } from "../core/errors.ts";
 import { parseExactJson } from "../core/exact-json.ts";
+import { withDeadline } from "../core/lifecycle.ts";
 import { LineSplitter } from "../core/lines.ts";
 import { ServerProcess, type ServerProcessOptions } from "./server-process.ts";
 
@@ -11,6 +12,7 @@ export const MAX_LINE_BYTES = 32 * 1024 ** 2;
 export const MAX_RESULT_BYTES = 24 * 1024 ** 2;
 const MAX_BAD_LINES = 1000;
 const MAX_QUOTE = 200;
+const EXIT_AFTER_EOF_MS = 1000;
 /** The JSON-RPC code under which the transport itself answers for a result that is too large or malformed. */
 export const REFUSED_RESULT_CODE = -32_900;
 
@@ -80,6 +82,7 @@ export class StdioTransport implements Transport {
     const pumped = this.#pump(started);
     // Answers that were written before the end still count.
     void started.exited.then((exit) => pumped.then(() => this.#end(exit)));
+    void pumped.then(() => this.#expectExit(started));
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
@@ -109,12 +112,19 @@ export class StdioTransport implements Transport {
     this.onclose?.();
   }
 
+  /** A server that closed its stdout answers nothing any more, whether it lives or not. */
+  async #expectExit(source: ServerProcess): Promise<void> {
+    await withDeadline(source.exited, EXIT_AFTER_EOF_MS, "the exit").catch(() => {
+      if (!this.#closed) this.#fail("closed its stdout");
+    });
+  }
+
   async #pump(source: ServerProcess): Promise<void> {
     try {
       for await (const chunk of source.stdout) {
         for (const line of this.#splitter.push(chunk)) {
           if (line.kind === "overflow") {
-            this.#fail(`a line of more than ${MAX_LINE_BYTES} bytes on its stdout`, "LIMIT_EXCEEDED");
+            this.#fail(`wrote a line of more than ${MAX_LINE_BYTES} bytes on its stdout`, "LIMIT_EXCEEDED");
           } else this.#receive(this.#decoder.decode(line.bytes), line.bytes.length);
         }
         if (this.#fault !== undefined) return;
@@ -135,7 +145,7 @@ export class StdioTransport implements Transport {
       if (this.#badLines > MAX_BAD_LINES) {
         const quote = JSON.stringify(this.#lastBadLine);
         this.#fail(
-          `more than ${MAX_BAD_LINES} lines on its stdout that are no messages, the last was ${quote}`,
+          `wrote more than ${MAX_BAD_LINES} lines on its stdout that are no messages, the last was ${quote}`,
         );
       }
       return;
@@ -147,7 +157,7 @@ export class StdioTransport implements Transport {
 
   #fail(what: string, code: "LIMIT_EXCEEDED" | "UPSTREAM_FAILED" = "UPSTREAM_FAILED"): void {
     if (this.#fault !== undefined) return;
-    this.#fault = new BridgeError(code, `wrote ${what}`);
+    this.#fault = new BridgeError(code, what);
     this.#closed = true;
     void this.#process?.stop(0);
   }

@@ -11,7 +11,7 @@ export const SERVERS = join(import.meta.dir, "../fixtures/servers");
 const SCRIPTED = join(SERVERS, "scripted-server.ts");
 
 /** The environment of a bridge that a person started. */
-export const ENV = { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "/" };
+export const ENV = { PATH: process.env["PATH"] ?? "", HOME: "/home/u" };
 
 type Settings = Partial<ServerDefinition["transport"]>;
 
@@ -120,9 +120,14 @@ export function createClock(): Clock & { time: number; readonly slept: number[] 
   };
 }
 
-/** Whether a process is there and not a zombie. */
-export function isAlive(pid: number): boolean {
-  const { stdout } = Bun.spawnSync(["ps", "-o", "stat=", "-p", String(pid)]);
-  const state = stdout.toString().trim();
-  return state !== "" && !state.startsWith("Z");
+/** The processes of a group, without those that are dead and only not yet collected. */
+export function livingMembers(group: number): number[] {
+  const { stdout } = Bun.spawnSync(["ps", "-e", "-o", "pid=,pgid=,stat="]);
+  return stdout
+    .toString()
+    .trim()
+    .split("\n")
+    .map((line) => line.trim().split(/\s+/))
+    .filter(([, pgid, stat]) => Number(pgid) === group && stat?.startsWith("Z") === false)
+    .map(([pid]) => Number(pid));
 }

@@ -1,11 +1,12 @@
 import { describe, expect, test } from "bun:test";
+import { join } from "node:path";
 import {
   createClock,
   createJournal,
   createRig,
   define,
   faultOf,
-  isAlive,
+  livingMembers,
   scripted,
   soon,
   until,
@@ -51,7 +52,7 @@ describe("a server that fails again and again", () => {
 
     const refused = await faultOf(rig.upstream.connect("fx", soon()));
     expect(refused.hint).toBe(
-      'Correct its definition "fx" in /home/u/MCPs/all.json. It failed 4 times in a row and is started again at the earliest in 2 s.',
+      'Correct its definition "fx" in ~/MCPs/all.json. It failed 4 times in a row and is started again at the earliest in 2 s.',
     );
     expect(starts()).toBe(4);
 
@@ -81,19 +82,25 @@ describe("closing", () => {
     const group = Number(
       /pid=(\d+)/.exec(rig.logged.find((line) => line.includes("started server")) ?? "")?.[1],
     );
-    const members = () =>
-      Bun.spawnSync(["ps", "-o", "pid=", "-g", String(group)])
-        .stdout.toString()
-        .trim()
-        .split(/\s+/)
-        .map(Number)
-        .filter((pid) => pid > 0 && isAlive(pid));
-    expect(members().length).toBe(2);
+    expect(livingMembers(group).length).toBe(2);
 
     await rig.upstream.close();
 
-    await until(() => members().length === 0);
+    await until(() => livingMembers(group).length === 0);
     expect(journal.lines()).toContain("SIGTERM");
+  });
+
+  test("is not needed for an end: an exit of the bridge takes the servers along", async () => {
+    using journal = createJournal();
+    const definition = wrapped("fx", { stubborn: true, journal: journal.path });
+    const program = join(import.meta.dir, "../fixtures/servers/exit-without-close.ts");
+
+    const bridge = Bun.spawn([process.execPath, program, JSON.stringify(definition)], { stdout: "pipe" });
+    const group = Number(await bridge.stdout.text());
+
+    expect(await bridge.exited).toBe(0);
+    expect(group).toBeGreaterThan(0);
+    await until(() => livingMembers(group).length === 0);
   });
 
   test("ends many servers at once, not one after the other", async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { createJournal, createRig, define, faultOf, SERVERS, scripted, soon, until } from "./harness.ts";
 
-const HINT = 'Correct its definition "fx" in /home/u/MCPs/all.json.';
+const HINT = 'Correct its definition "fx" in ~/MCPs/all.json.';
 const AGAIN = "If it downloads itself on its first start, try again; else run its command by hand and see.";
 const EXECUTABLE = JSON.stringify(process.execPath);
 
@@ -41,6 +41,11 @@ describe("a server that does not come up", () => {
       "a program that is no server",
       define("fx", { command: "sh", args: ["-c", "echo hello"] }),
       'server "fx" could not be started: "sh" exited with code 0 before it answered. The last line on its stdout that is no message: "hello"',
+    ],
+    [
+      "a closed stdout of a program that lives on",
+      define("fx", { command: "sh", args: ["-c", "exec 1>&-; exec sleep 1000"] }),
+      'server "fx" could not be started: it closed its stdout',
     ],
     [
       "secrets in its last words",
