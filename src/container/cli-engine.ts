@@ -6,7 +6,6 @@ import { type Owner, renderLabels } from "./owner.ts";
 import { buildRunArgs, checkImage, type HardLimits } from "./run-args.ts";
 import { ClientSandbox } from "./sandbox.ts";
 
-const ASK_TIMEOUT_MS = 10_000;
 const PULL_TIMEOUT_MS = 30 * 60_000;
 
 /** What a {@link CliEngine} needs; made by `detectEngine`. */
@@ -19,6 +18,8 @@ export interface CliEngineOptions {
   readonly hardLimits: HardLimits;
   readonly seccompProfile: string;
   readonly log: Log;
+  /** How long a command that answers at once may take. */
+  readonly timeoutMs: number;
   /** See {@link ContainerEngine.alternatives}. */
   readonly findAlternatives: (signal: AbortSignal) => Promise<readonly ContainerEngine[]>;
   /** See {@link ContainerEngine.prefer}. */
@@ -39,7 +40,7 @@ export class CliEngine implements ContainerEngine {
   }
 
   async start(spec: SandboxSpec, signal: AbortSignal): Promise<Sandbox> {
-    const { info, executable, env, owner, hardLimits, seccompProfile, log } = this.#options;
+    const { info, executable, env, owner, hardLimits, seccompProfile, log, timeoutMs } = this.#options;
     containersStarted += 1;
     const name = `sandpy-${owner.instance}-${containersStarted}`;
     const args = buildRunArgs({
@@ -55,7 +56,9 @@ export class CliEngine implements ContainerEngine {
     if (signal.aborted) throw startCancelled(signal);
     log.debug("starting a container", { engine: info.engine, runtime: info.ociRuntime, name });
     const client = await startClient(executable, args, env);
-    const sandbox = new ClientSandbox(name, client, (...command) => this.#call(...command));
+    const sandbox = new ClientSandbox(name, client, (command, limitMs, budget) =>
+      this.#call(command, Math.min(limitMs, timeoutMs), budget),
+    );
     if (!signal.aborted) return sandbox;
     await sandbox.close();
     throw startCancelled(signal);
@@ -64,7 +67,7 @@ export class CliEngine implements ContainerEngine {
   async hasImage(image: string, signal: AbortSignal): Promise<boolean> {
     checkImage(image);
     if (this.info.engine === "docker") return (await this.#inspectImage(image, signal)) !== undefined;
-    const answer = await this.#call(["image", "exists", image], ASK_TIMEOUT_MS, signal);
+    const answer = await this.#call(["image", "exists", image], this.#options.timeoutMs, signal);
     if (answer.code === 0) return true;
     if (answer.code === 1) return false;
     throw this.#failed("image exists", answer);
@@ -117,7 +120,7 @@ export class CliEngine implements ContainerEngine {
   async #inspectImage(image: string, signal: AbortSignal): Promise<readonly string[] | undefined> {
     const answer = await this.#call(
       ["image", "inspect", "--format", "{{json .Config.Volumes}}", image],
-      ASK_TIMEOUT_MS,
+      this.#options.timeoutMs,
       signal,
     );
     if (answer.code === 0) {
@@ -126,7 +129,11 @@ export class CliEngine implements ContainerEngine {
       return volumes;
     }
     // The exit code is the same for a missing image and for a missing daemon: the daemon is asked for itself.
-    const alive = await this.#call(["version", "--format", "{{.Server.Version}}"], ASK_TIMEOUT_MS, signal);
+    const alive = await this.#call(
+      ["version", "--format", "{{.Server.Version}}"],
+      this.#options.timeoutMs,
+      signal,
+    );
     if (alive.code === 0) return undefined;
     throw this.#failed("image inspect", alive);
   }

@@ -1,63 +1,35 @@
 import { BridgeError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
-import { CliEngine } from "./cli-engine.ts";
+import { CliEngine, type CliEngineOptions } from "./cli-engine.ts";
 import { detectDocker } from "./detect-docker.ts";
 import { detectPodman } from "./detect-podman.ts";
+import type { Choices, DetectContext, Detection, Refusal } from "./detection.ts";
 import type { ContainerEngine, EngineInfo } from "./engine.ts";
-import type { EngineFacts } from "./facts.ts";
 import { findInstallCommand } from "./install-hint.ts";
 import { findProgram } from "./machine.ts";
 import { describeOwner, readHardLimits } from "./owner.ts";
 import { openPrivateCache, type PrivateCache } from "./private-cache.ts";
 import { installSeccompProfile } from "./seccomp.ts";
 
+const ANSWER_TIMEOUT_MS = 10_000;
+
 /** What {@link detectEngine} needs to know. */
 export interface DetectOptions {
   readonly engine: "auto" | "podman" | "docker";
-  /** Passed as `--runtime`; with it there are no alternatives. */
+  /** Passed as `--runtime`; with it no other is tried. */
   readonly ociRuntime: string | undefined;
   readonly env: Readonly<Record<string, string>>;
   readonly log: Log;
-}
-
-/** Why an engine is of no use, in one line. */
-export interface Refusal {
-  readonly reason: string;
-  /** The error behind it, when it says more than the reason. */
-  readonly error?: BridgeError;
-}
-
-/** One way to run an engine: its facts, with the OCI runtime chosen. */
-export interface Candidate {
-  readonly facts: EngineFacts;
-  readonly ociRuntime: string | undefined;
-  readonly remember: () => Promise<void>;
-}
-
-/** What asking an engine gave: the ways to run it, best first, or why there is none. */
-export type Detection =
-  | Refusal
-  | { readonly candidates: readonly Candidate[]; readonly forget: () => Promise<void> };
-
-/** What the detection of each engine gets. */
-export interface DetectContext {
-  readonly executable: string;
-  readonly env: Readonly<Record<string, string>>;
-  readonly ociRuntime: string | undefined;
-  readonly cache: PrivateCache;
-  readonly log: Log;
-  readonly signal: AbortSignal;
+  /** How long an engine command that answers at once may take; 10 s by default. */
+  readonly answerTimeoutMs?: number;
 }
 
 type EngineName = EngineInfo["engine"];
-type Build = (engine: EngineName, executable: string, detection: Detection) => readonly ContainerEngine[];
-
-const DETECTORS = { podman: detectPodman, docker: detectDocker };
 
 /**
  * Finds a container engine that answers: podman, then docker, or the one that was asked for. It starts no container,
  * so an engine can still fail at the first start: see {@link ContainerEngine.alternatives}. Rejects with
- * `ENGINE_NOT_FOUND` listing what was tried, or with `ENGINE_TIMEOUT` when the only engine there hangs.
+ * `ENGINE_NOT_FOUND` listing what was tried, or with `ENGINE_TIMEOUT` when the only one that was tried hangs.
  */
 export async function detectEngine(options: DetectOptions, signal: AbortSignal): Promise<ContainerEngine> {
   const cache = await openPrivateCache(options.env);
@@ -66,70 +38,93 @@ export async function detectEngine(options: DetectOptions, signal: AbortSignal):
     describeOwner(),
     readHardLimits(),
   ]);
-  const { env, log, ociRuntime } = options;
-  const refusals = new Map<EngineName, Refusal>();
-  const names: readonly EngineName[] = options.engine === "auto" ? ["podman", "docker"] : [options.engine];
+  const { env, log, answerTimeoutMs: timeoutMs = ANSWER_TIMEOUT_MS } = options;
+  const shared = { env, log, timeoutMs, owner, hardLimits, seccompProfile };
+  return new EngineFinder(options, shared, cache).findFirst(signal);
+}
 
-  const detect = async (name: EngineName, asked: AbortSignal): Promise<readonly ContainerEngine[]> => {
+/** What the engines of one detection have in common. */
+type Shared = Omit<CliEngineOptions, "info" | "executable" | "findAlternatives" | "remember">;
+
+class EngineFinder {
+  readonly #names: readonly EngineName[];
+  readonly #ociRuntime: string | undefined;
+  readonly #shared: Shared;
+  readonly #cache: PrivateCache;
+  readonly #refusals = new Map<EngineName, Refusal>();
+
+  constructor({ engine, ociRuntime }: DetectOptions, shared: Shared, cache: PrivateCache) {
+    this.#names = engine === "auto" ? ["podman", "docker"] : [engine];
+    this.#ociRuntime = ociRuntime;
+    this.#shared = shared;
+    this.#cache = cache;
+  }
+
+  async findFirst(signal: AbortSignal): Promise<ContainerEngine> {
+    for (const name of this.#names) {
+      const [engine] = await this.#find(name, signal);
+      if (engine !== undefined) return engine;
+    }
+    throw await describeFailure(this.#refusals);
+  }
+
+  /** The ways to run this engine, best first; none when it is of no use. */
+  async #find(name: EngineName, signal: AbortSignal): Promise<readonly ContainerEngine[]> {
+    const { env, log, timeoutMs } = this.#shared;
     const executable = await findProgram(name, env);
-    const detection: Detection =
-      executable === undefined
-        ? { reason: "not on the PATH" }
-        : await DETECTORS[name]({ executable, env, ociRuntime, cache, log, signal: asked });
-    if ("reason" in detection) {
-      refusals.set(name, detection);
+    if (executable === undefined) {
+      this.#refusals.set(name, { reason: "not on the PATH" });
       return [];
     }
-    return build(name, executable ?? name, detection);
-  };
-
-  const build: Build = (engine, executable, detection) => {
-    if ("reason" in detection) return [];
-    const engines: ContainerEngine[] = detection.candidates.map(
-      (candidate) =>
-        new CliEngine({
-          info: { engine, ...candidate.facts, ociRuntime: candidate.ociRuntime },
-          executable,
-          env,
-          owner,
-          hardLimits,
-          seccompProfile,
-          log,
-          remember: candidate.remember,
-          findAlternatives: async (asked) => {
-            await detection.forget();
-            const rest = names.slice(names.indexOf(engine) + 1);
-            const others = await Promise.all(rest.map((name) => detect(name, asked)));
-            return [
-              ...engines.filter((other) => other.info.ociRuntime !== candidate.ociRuntime),
-              ...others.flat(),
-            ];
-          },
-        }),
-    );
-    return engines;
-  };
-
-  for (const name of names) {
-    const [engine] = await detect(name, signal);
-    if (engine !== undefined) return engine;
+    const cache = this.#cache;
+    const context = { executable, env, ociRuntime: this.#ociRuntime, cache, log, timeoutMs, signal };
+    const detection = await tryDetect(name, context);
+    if ("candidates" in detection) return this.#build(name, executable, detection);
+    this.#refusals.set(name, detection);
+    return [];
   }
-  throw await describeFailure(refusals);
+
+  #build(
+    engine: EngineName,
+    executable: string,
+    { candidates, forget }: Choices,
+  ): readonly ContainerEngine[] {
+    const engines: readonly ContainerEngine[] = candidates.map(({ facts, ociRuntime, remember }) => {
+      const findAlternatives = async (signal: AbortSignal) => {
+        await forget();
+        const others = engines.filter(({ info }) => info.ociRuntime !== ociRuntime);
+        return [...others, ...(await this.#findAfter(engine, signal))];
+      };
+      const info = { engine, ...facts, ociRuntime };
+      return new CliEngine({ ...this.#shared, executable, info, remember, findAlternatives });
+    });
+    return engines;
+  }
+
+  async #findAfter(engine: EngineName, signal: AbortSignal): Promise<readonly ContainerEngine[]> {
+    const later = this.#names.slice(this.#names.indexOf(engine) + 1);
+    return (await Promise.all(later.map((name) => this.#find(name, signal)))).flat();
+  }
+}
+
+async function tryDetect(name: EngineName, context: DetectContext): Promise<Detection> {
+  try {
+    return await (name === "podman" ? detectPodman(context) : detectDocker(context));
+  } catch (error) {
+    if (error instanceof BridgeError && error.code !== "CANCELLED") return { reason: error.message, error };
+    throw error;
+  }
 }
 
 async function describeFailure(refusals: ReadonlyMap<EngineName, Refusal>): Promise<BridgeError> {
-  const errors = [...refusals.values()].flatMap(({ error }) => error ?? []);
-  const only = errors.length === 1 && refusals.size === 1 ? errors[0] : undefined;
-  if (only?.code === "ENGINE_TIMEOUT") return only;
+  const [first, ...more] = refusals.values();
+  if (first?.error?.code === "ENGINE_TIMEOUT" && more.length === 0) return first.error;
   const tried = [...refusals].map(([name, { reason }]) => `  ${name}: ${reason}`);
+  const message = ["no container engine that works was found", ...tried].join("\n");
   const command = await findInstallCommand();
   const install = command === undefined ? "Install podman or docker" : `Install podman with "${command}"`;
-  return new BridgeError(
-    "ENGINE_NOT_FOUND",
-    ["no container engine that works was found", ...tried].join("\n"),
-    {
-      hint: `${install}, or start the engine that is there. "sandpy doctor" shows more.`,
-      data: Object.fromEntries([...refusals].map(([name, { reason }]) => [name, reason])),
-    },
-  );
+  return new BridgeError("ENGINE_NOT_FOUND", message, {
+    hint: `${install}, or start the engine that is there. "sandpy doctor" shows more.`,
+    data: Object.fromEntries([...refusals].map(([name, { reason }]) => [name, reason])),
+  });
 }

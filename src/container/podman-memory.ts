@@ -1,0 +1,44 @@
+import { createHash } from "node:crypto";
+import type { Log } from "../core/log.ts";
+import { type EngineFacts, record } from "./facts.ts";
+import { parseJson } from "./parse-json.ts";
+import type { PrivateCache } from "./private-cache.ts";
+
+/** What is known about a podman from earlier runs of the bridge. */
+export interface Recollection {
+  readonly facts: EngineFacts;
+  /** The OCI runtime that gave a first byte where another had not; `null` for the default, absent when none is known. */
+  readonly ociRuntime?: string | null;
+}
+
+/** Keeps what was learnt about one podman, as long as its stamp is the same. Losing it only costs time. */
+export class PodmanMemory {
+  readonly #cache: PrivateCache;
+  readonly #file: string;
+  readonly #stamp: string;
+  readonly #log: Log;
+
+  constructor(cache: PrivateCache, executable: string, stamp: string, log: Log) {
+    this.#cache = cache;
+    this.#file = `podman-${createHash("sha256").update(executable).digest("hex").slice(0, 16)}.json`;
+    this.#stamp = stamp;
+    this.#log = log;
+  }
+
+  async recall(): Promise<Recollection | undefined> {
+    const kept = record(parseJson((await this.#cache.read(this.#file)) ?? ""));
+    return kept["stamp"] === this.#stamp ? (kept as unknown as Recollection) : undefined;
+  }
+
+  async keep(recollection: Recollection): Promise<void> {
+    try {
+      await this.#cache.write(this.#file, JSON.stringify({ stamp: this.#stamp, ...recollection }));
+    } catch (error) {
+      this.#log.debug("what was learnt about podman could not be kept", { error: String(error) });
+    }
+  }
+
+  async forget(): Promise<void> {
+    await this.#cache.remove(this.#file);
+  }
+}
