@@ -9,6 +9,7 @@ export class LiveOutput {
   readonly #closing = Promise.withResolvers<void>();
   #unsent = 0;
   #closed = false;
+  #error: Error | undefined;
 
   /** `onClosed` is called once when nobody reads any more, as after `| head`. */
   constructor(stream: Writable, onClosed: () => void) {
@@ -17,8 +18,16 @@ export class LiveOutput {
       this.#closed = true;
       this.#closing.resolve();
     };
-    stream.once("error", close).once("close", close);
+    stream.once("close", close).once("error", (error) => {
+      this.#error = error;
+      close();
+    });
     void this.#closing.promise.then(onClosed);
+  }
+
+  /** Why it was not all written, where that is known. */
+  get error(): Error | undefined {
+    return this.#error;
   }
 
   /** A promise, where there is one, holds the program back until the reader has caught up or is gone. */

@@ -6,7 +6,7 @@ import type { Outcome } from "../session/outcome.ts";
 import { usage } from "./arguments.ts";
 import { type CliContext, type CliIo, STOP_SIGNALS, type StopSignal } from "./context.ts";
 import { LiveOutput } from "./live-output.ts";
-import { flush } from "./output.ts";
+import { flush, isLoss, reportLoss } from "./output.ts";
 import { readScript } from "./script-source.ts";
 
 const CLOSE_MS = 5000;
@@ -61,7 +61,8 @@ async function runFile(options: RunOptions, { io, createBridge }: CliContext): P
     };
     const outcome = await bridge.openSession().execute(request, stop.signal);
     report(outcome, timeoutMs, io);
-    return exitCodeOf(outcome, signal);
+    await flush(io.stdout);
+    return isLoss(stdout.error) ? reportLoss(io, stdout.error) : exitCodeOf(outcome, signal);
   } catch (error) {
     if (signal !== undefined) return 128 + STOP_SIGNALS[signal]; // stopped before anything ran
     throw error;
@@ -69,7 +70,6 @@ async function runFile(options: RunOptions, { io, createBridge }: CliContext): P
     await withDeadline(bridge.close(), CLOSE_MS, "closing").catch((error: unknown) =>
       log.warning("could not clean up", { error: String(error) }),
     );
-    await flush(io.stdout);
     forget();
   }
 }

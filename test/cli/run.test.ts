@@ -74,9 +74,20 @@ describe("the exit code", () => {
     world.execute = (_request, stop) =>
       new Promise((resolve) => {
         stop.addEventListener("abort", () => resolve({ ...OK, status: "cancelled" }));
-        world.stdout.destroy(new Error("EPIPE"));
+        world.stdout.destroy(Object.assign(new Error("write EPIPE"), { code: "EPIPE" }));
       });
     expect((await world.run("run", FILE)).code).toBe(141);
+  });
+
+  test("of a disk that is full is 1, and said", async () => {
+    const world = new CliWorld();
+    world.execute = async () => {
+      world.stdout.destroy(Object.assign(new Error("no space left"), { code: "ENOSPC" }));
+      await new Promise((resolve) => world.stdout.once("close", resolve));
+      return OK;
+    };
+    const { code, stderr } = await world.run("run", FILE);
+    expect([code, stderr]).toEqual([1, "sandpy: the output is not complete: no space left\n"]);
   });
 });
 
