@@ -19,7 +19,7 @@ export class LiveOutput {
       this.#closing.resolve();
     };
     stream.once("close", close).once("error", (error) => {
-      this.#error = error;
+      this.#error ??= error;
       close();
     });
     void this.#closing.promise.then(onClosed);
@@ -35,7 +35,8 @@ export class LiveOutput {
     if (this.#closed) return;
     const taken = Promise.withResolvers<void>();
     this.#unsent += text.length;
-    this.#stream.write(text, () => {
+    this.#stream.write(text, (error) => {
+      this.#error ??= error ?? undefined; // the event can come later than this
       this.#unsent -= text.length;
       taken.resolve();
     });
