@@ -12,7 +12,7 @@ export interface RunRequest {
   readonly onOutput: ((text: string) => void) | undefined;
 }
 
-/** What the model is shown: `text` is the whole answer for it, `structured` the same for programs. */
+/** How a run ended; `renderRunResult` makes of it what the model reads. */
 export interface RunResult {
   readonly status: "ok" | "error" | "exit" | "timeout" | "cancelled" | "died";
   readonly stdout: string;
