@@ -28,7 +28,7 @@ export interface UpstreamOptions {
 
 /** The upstream servers. Who creates it closes it: that ends every server. */
 export interface Upstream extends HostTools, Closable {
-  /** Reads the configuration files again: new servers appear, servers that are gone or changed are stopped. */
+  /** Reads the configuration files again: new servers appear; those that are gone or changed are stopped at once. */
   refresh(): Promise<Discovery>;
 }
 

@@ -3,7 +3,6 @@ import { SdkError, SdkErrorCode } from "@modelcontextprotocol/client";
 import type { ChildExit } from "../core/child.ts";
 import { BridgeError } from "../core/errors.ts";
 import type { ServerDefinition } from "../discovery/server-definition.ts";
-import { abortedError } from "./abort.ts";
 import { ServerGone, type StdioTransport } from "./transport.ts";
 
 const MAX_LAST_WORDS = 2000;
@@ -28,18 +27,13 @@ export async function describeConnectFault(fault: ConnectFault): Promise<BridgeE
   const file = shortenHome(definition.origin.file, fault.env["HOME"]);
   const hint = `Correct its definition ${quote(definition.origin.key)} in ${file}.`;
   const data = { server: definition.name };
-  const fail = (message: string, advice = hint) =>
-    new BridgeError("UPSTREAM_UNREACHABLE", message, { hint: advice, data, cause: error });
+  const fail = (message: string) =>
+    new BridgeError("UPSTREAM_UNREACHABLE", message, { hint, data, cause: error });
   if (transport.pid === null)
     return fail(`${server} could not be started: ${await describeSpawnFault(fault)}`);
   if (signal.aborted && signal.reason instanceof BridgeError) return signal.reason;
   const isLate = error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout;
   if (isLate || signal.aborted) {
-    const aborted = abortedError(
-      signal.aborted ? signal : AbortSignal.abort(new TimeoutError()),
-      `starting ${server}`,
-    );
-    if (aborted.code !== "UPSTREAM_TIMEOUT") return aborted;
     const message = `${server} did not finish its start within ${fault.connectMs / 1000} s`;
     return new BridgeError("UPSTREAM_TIMEOUT", message + lastWords(transport, mask), {
       hint: "If it downloads itself on its first start, try again; else run its command by hand and see.",
@@ -69,8 +63,9 @@ export function describeEnd(
   const { fault, exit } = transport;
   const data = { server: definition.name };
   if (fault !== undefined) {
-    const hint =
-      "Ask for less at once, such as one page or some fields. The server is started again on its next use.";
+    const less =
+      fault.code === "LIMIT_EXCEEDED" ? "Ask for less at once, such as one page or some fields. " : "";
+    const hint = `${less}The server is started again on its next use.`;
     return new BridgeError(fault.code, `${server} ${fault.message} and was stopped`, { hint, data });
   }
   const how = exit === undefined ? "closed the connection" : describeExit(exit);
@@ -78,10 +73,6 @@ export function describeEnd(
     hint: "It is started again on its next use; what it kept in memory is lost.",
     data,
   });
-}
-
-class TimeoutError extends Error {
-  override readonly name = "TimeoutError";
 }
 
 async function describeSpawnFault({ error, definition }: ConnectFault): Promise<string> {
