@@ -24,22 +24,28 @@ export interface ConnectOptions {
   readonly connectMs: number;
   /** Milliseconds that a server has to end by itself when its stdin ends. */
   readonly stopGraceMs: number;
+  /** Told of every server process before the handshake, which may take long. */
+  readonly onStart: (process: Killable) => void;
+}
+
+/** A server process, from before it starts until it has ended. */
+export interface Killable {
+  /** Resolves when it is gone, for whatever reason. Never rejects. */
+  readonly ended: Promise<void>;
+  /** SIGKILL to all of its group, without waiting: for an exit of the bridge. */
+  kill(): void;
 }
 
 /** A live connection to one server. Who connected it closes it. */
-export interface Connection {
+export interface Connection extends Killable {
   readonly client: Client;
   /** The server's process, which leads a process group. */
   readonly pid: number | null;
-  /** Resolves when the server is gone, for whatever reason. Never rejects. */
-  readonly ended: Promise<void>;
   /** Registers what to do when the server says that its tools changed. */
   onToolsChanged(listener: () => void): void;
   /** How the connection ended, with the server's last words; for after `ended`. */
   endError(): BridgeError;
   close(): Promise<void>;
-  /** SIGKILL, without waiting: for an exit of the bridge. */
-  kill(): void;
 }
 
 /**
@@ -116,6 +122,8 @@ async function shakeHands(
     client.onclose = resolve;
   });
   client.onerror = (error) => log("protocol fault of server", error.message);
+  const killable = { ended, kill: () => transport.kill() };
+  options.onStart(killable);
   try {
     await client.connect(transport as Transport, { signal, timeout: options.connectMs });
   } catch (error) {
@@ -128,14 +136,13 @@ async function shakeHands(
   // Also from a server that did not announce that it would say so.
   client.setNotificationHandler("notifications/tools/list_changed", toolsChanged);
   return {
+    ...killable,
     client,
     pid: transport.pid,
-    ended,
     onToolsChanged: (listener) => {
       onToolsChanged = listener;
     },
     endError: () => describeEnd(definition, transport, mask),
     close: () => transport.close(),
-    kill: () => transport.kill(),
   };
 }

@@ -6,7 +6,7 @@ import type { ServerDefinition } from "../discovery/server-definition.ts";
 import type { ServerSummary } from "../kernel/host-tools.ts";
 import { waitFor } from "./abort.ts";
 import type { Catalog } from "./catalog.ts";
-import type { Connection, ConnectOptions } from "./connect.ts";
+import type { Connection, ConnectOptions, Killable } from "./connect.ts";
 
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 30_000;
@@ -34,7 +34,7 @@ export interface LiveServer {
   succeeded(): void;
 }
 
-export interface PoolOptions extends ConnectOptions {
+export interface PoolOptions extends Omit<ConnectOptions, "onStart"> {
   readonly clock: Clock;
   /** Milliseconds for one page of a list of tools. */
   readonly listMs: number;
@@ -58,6 +58,7 @@ export class Pool implements Closable {
   readonly #options: PoolOptions;
   readonly #slots = new Map<string, Slot>();
   readonly #live = new Set<Connection>();
+  readonly #processes = new Set<Killable>();
   readonly #closed = new AbortController();
   readonly #onProcessExit = () => this.#killAll();
   #closing: Promise<void> | undefined;
@@ -128,7 +129,11 @@ export class Pool implements Closable {
         import("./connect.ts"),
         import("./catalog.ts"),
       ]);
-      const connection = await connectServer(definition, this.#options, this.#closed.signal);
+      const connection = await connectServer(
+        definition,
+        { ...this.#options, onStart: (process) => this.#track(process) },
+        this.#closed.signal,
+      );
       this.#live.add(connection);
       const live: LiveServer = {
         definition,
@@ -195,8 +200,13 @@ export class Pool implements Closable {
     process.off("exit", this.#onProcessExit);
   }
 
+  #track(process: Killable): void {
+    this.#processes.add(process);
+    void process.ended.then(() => this.#processes.delete(process));
+  }
+
   #killAll(): void {
-    for (const connection of this.#live) connection.kill();
+    for (const process of this.#processes) process.kill();
   }
 }
 

@@ -120,14 +120,11 @@ export function createClock(): Clock & { time: number; readonly slept: number[] 
   };
 }
 
-/** The processes of a group, without those that are dead and only not yet collected. */
-export function livingMembers(group: number): number[] {
-  const { stdout } = Bun.spawnSync(["ps", "-e", "-o", "pid=,pgid=,stat="]);
+/** The processes that have `text` in their arguments, without those that are dead and only not yet collected. */
+export function livingWith(text: string): string[] {
+  const { stdout } = Bun.spawnSync(["ps", "-e", "-ww", "-o", "stat=,args="]);
   return stdout
     .toString()
-    .trim()
     .split("\n")
-    .map((line) => line.trim().split(/\s+/))
-    .filter(([, pgid, stat]) => Number(pgid) === group && stat?.startsWith("Z") === false)
-    .map(([pid]) => Number(pid));
+    .filter((line) => line.includes(text) && !line.startsWith("Z"));
 }

@@ -6,7 +6,8 @@ import {
   createRig,
   define,
   faultOf,
-  livingMembers,
+  livingWith,
+  SERVERS,
   scripted,
   soon,
   until,
@@ -79,29 +80,32 @@ describe("closing", () => {
     using journal = createJournal();
     const rig = createRig([wrapped("fx", { stubborn: true, journal: journal.path, tools: { pid: {} } })]);
     await rig.upstream.connect("fx", soon());
-    const group = Number(
-      /pid=(\d+)/.exec(rig.logged.find((line) => line.includes("started server")) ?? "")?.[1],
-    );
-    expect(livingMembers(group).length).toBe(2);
+    expect(livingWith(journal.path).length).toBe(2);
 
     await rig.upstream.close();
 
-    await until(() => livingMembers(group).length === 0);
+    await until(() => livingWith(journal.path).length === 0);
     expect(journal.lines()).toContain("SIGTERM");
   });
 
-  test("is not needed for an end: an exit of the bridge takes the servers along", async () => {
-    using journal = createJournal();
-    const definition = wrapped("fx", { stubborn: true, journal: journal.path });
-    const program = join(import.meta.dir, "../fixtures/servers/exit-without-close.ts");
+  test.each([
+    ["connected", {}],
+    ["still starting", { dead: true }],
+  ] as const)(
+    "is not needed: an exit of the bridge takes servers along that are %s",
+    async (_state, script) => {
+      using journal = createJournal();
+      const definition = wrapped("fx", { stubborn: true, journal: journal.path, ...script });
+      const program = join(SERVERS, "exit-without-close.ts");
+      const when = "dead" in script ? [journal.path] : [];
 
-    const bridge = Bun.spawn([process.execPath, program, JSON.stringify(definition)], { stdout: "pipe" });
-    const group = Number(await bridge.stdout.text());
+      const bridge = Bun.spawnSync([process.execPath, program, JSON.stringify(definition), ...when]);
 
-    expect(await bridge.exited).toBe(0);
-    expect(group).toBeGreaterThan(0);
-    await until(() => livingMembers(group).length === 0);
-  });
+      expect([bridge.exitCode, bridge.stderr.toString()]).toEqual([0, ""]);
+      expect(journal.lines()).toContain("boot");
+      await until(() => livingWith(journal.path).length === 0);
+    },
+  );
 
   test("ends many servers at once, not one after the other", async () => {
     const servers = Array.from({ length: 4 }, (_, index) => scripted(`fx${index}`, { stubborn: true }));
