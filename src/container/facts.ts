@@ -81,7 +81,7 @@ export function parseDockerInfo(answer: unknown): DockerAnswer {
     };
   }
   if (info["OSType"] !== "linux")
-    return { reason: `its daemon runs ${info["OSType"]} containers, not linux ones` };
+    return { reason: `its daemon runs ${JSON.stringify(info["OSType"])} containers, not linux ones` };
   const security = Array.isArray(info["SecurityOptions"]) ? info["SecurityOptions"] : [];
   return {
     facts: {

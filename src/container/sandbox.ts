@@ -3,7 +3,7 @@ import type { Child } from "../core/child.ts";
 import { BridgeError } from "../core/errors.ts";
 import { withDeadline } from "../core/lifecycle.ts";
 import type { Sandbox, SandboxExit } from "./engine.ts";
-import type { EngineAnswer } from "./engine-call.ts";
+import { type EngineAnswer, lastLine } from "./engine-call.ts";
 
 const COMMAND_TIMEOUT_MS = 5000;
 const REMOVE_WITHIN_MS = 8000;
@@ -22,12 +22,14 @@ export type RunCommand = (
 export class ClientSandbox implements Sandbox {
   readonly name: string;
   readonly ended: Promise<SandboxExit>;
+  readonly #engine: string;
   readonly #child: Child;
   readonly #run: RunCommand;
   #closing: Promise<void> | undefined;
 
-  constructor(name: string, child: Child, run: RunCommand) {
+  constructor(name: string, engine: string, child: Child, run: RunCommand) {
     this.name = name;
+    this.#engine = engine;
     this.#child = child;
     this.#run = run;
     this.ended = child.exited.then(({ code }) => ({ code, stderr: child.stderrText() }));
@@ -50,33 +52,34 @@ export class ClientSandbox implements Sandbox {
     return this.close();
   }
 
+  async #remove(): Promise<void> {
+    const budget = AbortSignal.timeout(REMOVE_WITHIN_MS);
+    try {
+      await this.#kill(budget);
+      await this.#waitUntilGone(budget);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new BridgeError("ENGINE_FAILED", `the container "${this.name}" could not be removed: ${reason}`, {
+        hint: `Remove it by hand: ${this.#engine} rm --force ${this.name}`,
+        cause: error,
+      });
+    } finally {
+      await this.#child.stop(0);
+    }
+  }
+
   /**
    * Kills by name: a signal to the client would be passed on to the first process of the container, which may ignore
    * it. A client that has not created the container yet does so after the first removal, so it is tried again.
    */
-  async #remove(): Promise<void> {
-    const budget = AbortSignal.timeout(REMOVE_WITHIN_MS);
-    let failure: unknown;
-    try {
-      for (let tries = 0; tries < REMOVALS; tries += 1) {
-        await this.#ask(["rm", "--force", "--volumes", this.name], budget);
-        if (await this.#endsSoon()) break;
-      }
-      // A client that stays is stuck: it goes, and what it may have made in its last moment goes after it.
-      if (!(await this.#endsSoon())) {
-        await this.#child.stop(0);
-        await this.#ask(["rm", "--force", "--volumes", this.name], budget);
-      }
-      if (await this.#isGone(budget)) return;
-    } catch (error) {
-      failure = error;
-    } finally {
-      await this.#child.stop(0);
+  async #kill(budget: AbortSignal): Promise<void> {
+    for (let tries = 0; tries < REMOVALS; tries += 1) {
+      await this.#ask(["rm", "--force", "--volumes", this.name], budget);
+      if (await this.#endsSoon()) return;
     }
-    throw new BridgeError("ENGINE_FAILED", `the container "${this.name}" could not be removed`, {
-      hint: `Remove it by hand with the engine's command "rm --force ${this.name}".`,
-      cause: failure,
-    });
+    // A client that stays is stuck: it goes, and what it may have made in its last moment goes after it.
+    await this.#child.stop(0);
+    await this.#ask(["rm", "--force", "--volumes", this.name], budget);
   }
 
   async #endsSoon(): Promise<boolean> {
@@ -86,17 +89,16 @@ export class ClientSandbox implements Sandbox {
     );
   }
 
-  /** Asks until it is gone; an engine that removes it in the background needs a moment. */
-  async #isGone(budget: AbortSignal): Promise<boolean> {
+  /** Asks until it is gone, for an engine may remove it in the background; throws when it is not known to be. */
+  async #waitUntilGone(budget: AbortSignal): Promise<void> {
+    let words = "";
     while (!budget.aborted) {
-      const { code, stdout } = await this.#ask(
-        ["ps", "--all", "--quiet", "--filter", `name=^${this.name}$`],
-        budget,
-      );
-      if (code === 0 && stdout.trim() === "") return true;
+      const answer = await this.#ask(["ps", "--all", "--quiet", "--filter", `name=^${this.name}$`], budget);
+      if (answer.code === 0 && answer.stdout.trim() === "") return;
+      words = answer.code === 0 ? "it is still there" : lastLine(answer.stderr);
       await sleep(GONE_POLL_MS);
     }
-    return false;
+    throw new Error(words);
   }
 
   #ask(args: readonly string[], budget: AbortSignal): Promise<EngineAnswer> {

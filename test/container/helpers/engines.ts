@@ -58,10 +58,15 @@ export async function readAll(sandbox: Sandbox): Promise<string> {
   return text;
 }
 
-/** Waits for the first bytes of a sandbox's stdout; `""` when there are none. */
-export async function readSome(sandbox: Sandbox): Promise<string> {
-  for await (const chunk of sandbox.stdout) return new TextDecoder().decode(chunk);
-  return "";
+/** Reads a sandbox's first line and no more; `""` when it ends without one. */
+export async function readLine(sandbox: Sandbox): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const chunk of sandbox.stdout) {
+    text += decoder.decode(chunk, { stream: true });
+    if (text.includes("\n")) break;
+  }
+  return text;
 }
 
 /** Runs a Python program in a sandbox to its end and returns what it printed. */

@@ -85,7 +85,9 @@ def waiting():
     os.close(os.pidfd_open(os.getpid()))
     signal.setitimer(signal.ITIMER_REAL, 0)
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
-    os.kill(os.getpid(), signal.SIGUSR1)
+    os.kill(os.getpid(), 0)
+    # To this thread: another one that is still there has not blocked it.
+    signal.pthread_kill(threading.get_ident(), signal.SIGUSR1)
     assert signal.sigtimedwait([signal.SIGUSR1], 5).si_signo == signal.SIGUSR1
 
 
