@@ -58,9 +58,13 @@ has_host_image() {
     [ "$label" = "$2" ]
 }
 
-# import_host_image ENGINE < TAR
+# import_host_image ENGINE FINGERPRINT < TAR
 import_host_image() {
-  "$1" import --change "LABEL sandpy.fingerprint=$2" --change "ENV LANG=C.UTF-8" - "$HOST_IMAGE" >/dev/null 2>&1
+  local output
+  output="$("$1" import --change "LABEL sandpy.fingerprint=$2" --change "ENV LANG=C.UTF-8" - "$HOST_IMAGE" 2>&1)" || {
+    say "$1 could not import the image: $output"
+    return 1
+  }
 }
 
 # prepare_image ENGINE: makes an image ready in this engine and sets IMAGE to its name. MCP_BRIDGE_IMAGE chooses it.
@@ -141,7 +145,7 @@ explain_engine() {
   for engine in ${MCP_BRIDGE_RUNTIME:-podman docker}; do
     have "$engine" || continue
     say "--- $engine:"
-    "$engine" run --rm --network none "${IMAGE:-$DEFAULT_IMAGE}" python3 -c 'print("ok")' >&2 </dev/null || true
+    "$engine" run --rm --network none --pull never "${IMAGE:-$DEFAULT_IMAGE}" python3 -c 'print("ok")' >&2 </dev/null || true
   done
   fail "no container engine runs a container for this user; the engines' own words are above"
 }
