@@ -1,19 +1,27 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
 import { BoundedText } from "./bounded-text.ts";
 import { withDeadline } from "./lifecycle.ts";
 
 const STDERR_TAIL_CHARS = 8192;
 const TERM_GRACE_MS = 1000;
-const KILL_GRACE_MS = 2000;
 const DRAIN_MS = 1000;
+const GROUP_POLL_MS = 20;
 
 /** How to start a process. Nothing goes through a shell; the environment is exactly `env`. */
 export interface ChildOptions {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  readonly cwd?: string;
+  readonly cwd?: string | undefined;
+  /**
+   * Makes it lead a process group of its own: `kill` and `stop` then reach all that it started. For wrappers (`npx`, a
+   * shell) that die of a signal without passing it on. On Windows there are no groups; the process alone is meant.
+   */
+  readonly ownGroup?: boolean;
+  /** Gets what it writes to stderr as it comes. */
+  readonly onStderr?: (text: string) => void;
 }
 
 /** How a process ended: an exit code, or the signal that killed it. */
@@ -34,7 +42,7 @@ export interface Child {
   /** The head and the tail of what it wrote to stderr, at most 8 KiB. */
   stderrText(): string;
   kill(signal: NodeJS.Signals): void;
-  /** End of stdin, wait `graceMs`, SIGTERM, 1 s, SIGKILL. Resolves when it has ended; idempotent. */
+  /** End of stdin, wait `graceMs`, SIGTERM, 1 s, SIGKILL. Resolves when it, or its group, has ended; idempotent. */
   stop(graceMs?: number): Promise<ChildExit>;
 }
 
@@ -45,13 +53,15 @@ export interface Child {
  * (400 MB in 2 s with Bun 1.4.5), the node stream stops reading and so blocks the writer.
  */
 export async function startChild(options: ChildOptions): Promise<Child> {
+  const ownGroup = options.ownGroup === true && process.platform !== "win32";
   const child = spawn(options.command, options.args, {
     env: withoutBunVariables(options.env),
     stdio: ["pipe", "pipe", "pipe"],
+    detached: ownGroup,
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
   });
   await once(child, "spawn");
-  return new RunningChild(child);
+  return new RunningChild(child, ownGroup, options.onStderr);
 }
 
 /** What a finished process left behind. */
@@ -99,16 +109,22 @@ class RunningChild implements Child {
   readonly pid: number;
   readonly exited: Promise<ChildExit>;
   readonly #child: ChildProcessWithoutNullStreams;
+  readonly #ownGroup: boolean;
   readonly #stderr = new BoundedText(STDERR_TAIL_CHARS);
   #stopping: Promise<ChildExit> | undefined;
 
-  constructor(child: ChildProcessWithoutNullStreams) {
+  constructor(child: ChildProcessWithoutNullStreams, ownGroup: boolean, onStderr: ChildOptions["onStderr"]) {
     this.#child = child;
+    this.#ownGroup = ownGroup;
     this.pid = child.pid ?? -1;
-    child.stdin.on("error", () => undefined); // EPIPE: the exit says it
-    child.stdout.on("error", () => undefined);
-    child.stderr.on("error", () => undefined);
-    child.stderr.setEncoding("utf8").on("data", (text: string) => this.#stderr.append(text));
+    for (const stream of [child.stdin, child.stdout, child.stderr]) {
+      stream.on("error", () => undefined); // a broken pipe: the exit says it
+    }
+    // Read in any case: a process whose stderr is full stops.
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      this.#stderr.append(text);
+      onStderr?.(text);
+    });
     this.exited = this.#waitForExit();
   }
 
@@ -133,7 +149,12 @@ class RunningChild implements Child {
   }
 
   kill(signal: NodeJS.Signals): void {
-    this.#child.kill(signal);
+    try {
+      if (this.#ownGroup) process.kill(-this.pid, signal);
+      else this.#child.kill(signal);
+    } catch {
+      // ESRCH: nobody is left
+    }
   }
 
   stop(graceMs = 2000): Promise<ChildExit> {
@@ -143,16 +164,31 @@ class RunningChild implements Child {
 
   async #climbLadder(graceMs: number): Promise<ChildExit> {
     this.endInput();
-    for (const [signal, waitMs] of [
-      [undefined, graceMs],
-      ["SIGTERM", TERM_GRACE_MS],
-      ["SIGKILL", KILL_GRACE_MS],
-    ] as const) {
-      if (signal !== undefined) this.kill(signal);
-      const exit = await withDeadline(this.exited, waitMs, `process ${this.pid}`).catch(() => undefined);
-      if (exit !== undefined) return exit;
+    if (!(await this.#endsWithin(graceMs))) {
+      this.kill("SIGTERM");
+      if (!(await this.#endsWithin(TERM_GRACE_MS))) this.kill("SIGKILL");
     }
     return this.exited;
+  }
+
+  async #endsWithin(ms: number): Promise<boolean> {
+    const end = performance.now() + ms;
+    const exit = await withDeadline(this.exited, ms, `process ${this.pid}`).catch(() => undefined);
+    if (exit === undefined) return false;
+    while (this.#groupLives()) {
+      if (performance.now() > end) return false;
+      await sleep(GROUP_POLL_MS);
+    }
+    return true;
+  }
+
+  #groupLives(): boolean {
+    if (!this.#ownGroup) return false;
+    try {
+      return process.kill(-this.pid, 0);
+    } catch {
+      return false; // ESRCH
+    }
   }
 
   async #waitForExit(): Promise<ChildExit> {

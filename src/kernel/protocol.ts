@@ -3,6 +3,7 @@
  * comes from the sandbox is untrusted: it is parsed here, once, and nothing else reads raw frames.
  */
 import { z } from "zod";
+import { parseExactJson } from "../core/exact-json.ts";
 import type { ServerSummary, ToolResult, ToolSummary } from "./host-tools.ts";
 
 export const PROTOCOL = 1;
@@ -101,7 +102,7 @@ const decoder = new TextDecoder("utf-8", { fatal: true });
 export function parseLine(bytes: Uint8Array): { readonly line: IncomingLine } | { readonly invalid: string } {
   let value: unknown;
   try {
-    value = JSON.parse(decoder.decode(bytes));
+    value = parseExactJson(decoder.decode(bytes));
   } catch {
     return { invalid: "not JSON in UTF-8" }; // the parser's message would quote what the sandbox wrote
   }

@@ -1,10 +1,9 @@
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
-import type { ChildExit } from "../core/child.ts";
+import { type Child, type ChildExit, type ChildOptions, startChild } from "../core/child.ts";
 import { BridgeError } from "../core/errors.ts";
 import { parseExactJson } from "../core/exact-json.ts";
 import { withDeadline } from "../core/lifecycle.ts";
 import { LineSplitter } from "../core/lines.ts";
-import { ServerProcess, type ServerProcessOptions } from "./server-process.ts";
 
 /** One line; what is longer ends the connection, since nobody knows which request it answers. */
 export const MAX_LINE_BYTES = 32 * 1024 ** 2;
@@ -16,7 +15,7 @@ const EXIT_AFTER_EOF_MS = 1000;
 /** The JSON-RPC code under which the transport itself answers for a result that is too large or malformed. */
 export const REFUSED_RESULT_CODE = -32_900;
 
-export interface TransportOptions extends Omit<ServerProcessOptions, "onStderr"> {
+export interface TransportOptions extends Omit<ChildOptions, "ownGroup" | "onStderr"> {
   readonly onStderr: (text: string) => void;
   /** Called for the first line that is not a message. */
   readonly onBadLine: (quote: string) => void;
@@ -41,7 +40,7 @@ export class StdioTransport implements Transport {
   readonly #options: TransportOptions;
   readonly #splitter = new LineSplitter(MAX_LINE_BYTES);
   readonly #decoder = new TextDecoder();
-  #process: ServerProcess | undefined;
+  #process: Child | undefined;
   #exit: ChildExit | undefined;
   #fault: BridgeError | undefined;
   #badLines = 0;
@@ -76,7 +75,7 @@ export class StdioTransport implements Transport {
   }
 
   async start(): Promise<void> {
-    const started = await ServerProcess.start(this.#options);
+    const started = await startChild({ ...this.#options, ownGroup: true });
     this.#process = started;
     if (this.#closed) await started.stop(0);
     const pumped = this.#pump(started);
@@ -113,13 +112,13 @@ export class StdioTransport implements Transport {
   }
 
   /** A server that closed its stdout answers nothing any more, whether it lives or not. */
-  async #expectExit(source: ServerProcess): Promise<void> {
+  async #expectExit(source: Child): Promise<void> {
     await withDeadline(source.exited, EXIT_AFTER_EOF_MS, "the exit").catch(() => {
       if (!this.#closed) this.#fail("closed its stdout");
     });
   }
 
-  async #pump(source: ServerProcess): Promise<void> {
+  async #pump(source: Child): Promise<void> {
     try {
       for await (const chunk of source.stdout) {
         for (const line of this.#splitter.push(chunk)) {
