@@ -133,19 +133,28 @@ install_engine() {
 # Makes sure that one engine works, installing Podman where none does. Exports what the product is to use.
 ensure_engine() {
   if ! find_engine; then
+    explain_engines
     install_engine
-    find_engine || explain_engine
+    if ! find_engine; then
+      explain_engines
+      fail "no container engine runs a container for this user"
+    fi
   fi
   export MCP_BRIDGE_RUNTIME="$ENGINE" MCP_BRIDGE_IMAGE="$IMAGE"
 }
 
-# No engine works although one was installed: show the engine's own words.
-explain_engine() {
-  local engine
+# Shows the own words of each engine that is installed and does not work.
+explain_engines() {
+  local engine words
   for engine in ${MCP_BRIDGE_RUNTIME:-podman docker}; do
     have "$engine" || continue
-    say "--- $engine:"
-    "$engine" run --rm --network none --pull never "${IMAGE:-$DEFAULT_IMAGE}" python3 -c 'print("ok")' >&2 </dev/null || true
+    if ! words="$("$engine" info 2>&1)"; then
+      say "$engine does not answer: $(printf '%s\n' "$words" | tail -n 2)"
+    elif has_image "$engine" "${IMAGE:-$DEFAULT_IMAGE}"; then
+      words="$("$engine" run --rm --network none "${IMAGE:-$DEFAULT_IMAGE}" python3 -c '' 2>&1 </dev/null)" ||
+        say "$engine runs no container: $(printf '%s\n' "$words" | tail -n 2)"
+    else
+      say "$engine has no image ${IMAGE:-$DEFAULT_IMAGE}"
+    fi
   done
-  fail "no container engine runs a container for this user; the engines' own words are above"
 }
