@@ -1,11 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
+import { root } from "../src/cli/root.ts";
 import { SETTING_NAMES } from "../src/config/schema.ts";
 import { EXIT_CODES } from "../src/core/errors.ts";
 
 const ROOT = resolve(import.meta.dir, "..");
-const NOT_OURS = new Set([".git", ".tools", "node_modules", "dist", "__pycache__"]);
+const NOT_OURS = new Set(["node_modules", "dist", "__pycache__"]);
 const LINE_CAPS = { "README.md": 200, "AGENTS.md": 120 } as const;
 
 /** Every file of the repository as people write it; binary files have no place here. */
@@ -13,13 +14,17 @@ const files: readonly string[] = listFiles(ROOT);
 const documents = files.filter((file) => file.endsWith(".md"));
 
 function listFiles(folder: string): string[] {
-  return readdirSync(folder, { withFileTypes: true })
-    .filter((entry) => !NOT_OURS.has(entry.name))
-    .flatMap((entry) => {
-      const path = join(folder, entry.name);
-      return entry.isDirectory() ? listFiles(path) : [relative(ROOT, path)];
-    })
-    .sort();
+  return (
+    readdirSync(folder, { withFileTypes: true })
+      .filter((entry) => !NOT_OURS.has(entry.name))
+      // Folders with a dot are caches and tools, but for one.
+      .filter((entry) => entry.isFile() || entry.name === ".ci" || !entry.name.startsWith("."))
+      .flatMap((entry) => {
+        const path = join(folder, entry.name);
+        return entry.isDirectory() ? listFiles(path) : [relative(ROOT, path)];
+      })
+      .sort()
+  );
 }
 
 function read(file: string): string {
@@ -71,6 +76,17 @@ describe("the documents", () => {
         [...codes.matchAll(/[A-Z_]+/g)].map(([code]) => [code, Number(exit)] as const),
     );
     expect(Object.fromEntries(documented)).toEqual({ ...EXIT_CODES });
+  });
+
+  test("and the messages name only commands that exist", () => {
+    const commands = Object.keys(root.subCommands ?? {});
+    const texts = files.filter((file) => /^src\/.*\.ts$|\.md$/.test(file) && file !== "CHANGELOG.md");
+    const unknown = texts.flatMap((file) =>
+      [...read(file).matchAll(/["'`]sandpy ([a-z]+)/g)]
+        .filter(([, command = ""]) => !commands.includes(command))
+        .map(([, command]) => `${file}: sandpy ${command}`),
+    );
+    expect(unknown).toEqual([]);
   });
 
   test("name only scripts that exist", () => {
