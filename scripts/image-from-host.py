@@ -28,13 +28,22 @@ from pathlib import Path
 OLDEST = (3, 9)
 # Modules that need shared libraries and are missing from a Python that was built without them.
 OPTIONAL_MODULES = ("bz2", "ctypes", "hashlib", "lzma", "sqlite3", "ssl", "zlib", "zoneinfo")
-CANDIDATES = ("python3", *(f"python3.{minor}" for minor in range(15, 8, -1)), "/usr/bin/python3", "/usr/local/bin/python3")
-PROGRAMS = ("sh", *"cat cp date echo env false head id kill ls mkdir mv pwd rm sleep sort tail true uname wc".split())
+CANDIDATES = (
+    "python3",
+    *(f"python3.{minor}" for minor in range(15, 8, -1)),
+    "/usr/bin/python3",
+    "/usr/local/bin/python3",
+)
+PROGRAMS = (
+    *("cat", "cp", "date", "echo", "env", "false", "head", "id", "kill", "ls", "mkdir", "mv", "pwd"),
+    *("rm", "sh", "sleep", "sort", "tail", "true", "uname", "wc"),
+)
 # Loaded by name at run time, so that ldd does not show them.
 LATE_LIBRARIES = ("libgcc_s.so.1", "libnss_files.so.2")
 LIBRARY_FOLDERS = ("/lib", "/lib64", "/usr/lib", "/usr/lib64")
-SKIPPED_FOLDERS = set(
-    "__pycache__ dist-packages ensurepip idlelib lib2to3 site-packages test tests tkinter turtledemo".split()
+SKIPPED_FOLDERS = (
+    *("__pycache__", "dist-packages", "site-packages", "ensurepip", "idlelib", "lib2to3"),
+    *("test", "tests", "tkinter", "turtledemo"),
 )
 # The window toolkit and the interpreter's own test modules.
 SKIPPED_MODULES = ("_tkinter.", "_test", "_ctypes_test.", "_xxtestfuzz.", "xxlimited")
@@ -76,6 +85,7 @@ class Python:
         self.dynload = Path(dynload) if dynload and Path(dynload).is_dir() else self.stdlib / "lib-dynload"
 
     def names(self) -> list[str]:
+        """The names under which the container finds it."""
         return ["python3", "python", f"python{self.version[0]}.{self.version[1]}"]
 
 
@@ -116,12 +126,14 @@ def shared_libraries(binary: Path) -> set[Path]:
 
 
 def late_libraries() -> set[Path]:
+    """Those of LATE_LIBRARIES that this machine has."""
     roots = [Path(folder) for folder in LIBRARY_FOLDERS]
     folders = roots + [child for root in roots if root.is_dir() for child in sorted(root.glob("*-linux-*"))]
     return {folder / name for folder in folders for name in LATE_LIBRARIES if (folder / name).is_file()}
 
 
 def standard_library(python: Python) -> list[Path]:
+    """The files of the standard library that a sandbox can use."""
     files: list[Path] = []
     for root in {python.stdlib, python.dynload}:
         for folder, folders, names in os.walk(root):
@@ -177,12 +189,15 @@ class Image:
             self.folder(parent)
 
     def folder(self, name: str, mode: int = 0o755) -> None:
+        """Adds an empty folder; those of files come by themselves."""
         self._put(name.strip("/"), tarfile.DIRTYPE, mode)
 
     def link(self, name: str, target: str) -> None:
+        """Adds a symbolic link."""
         self._put(name.lstrip("/"), tarfile.SYMTYPE, 0o777, link=target)
 
     def data(self, name: str, body: bytes) -> None:
+        """Adds a file with this content."""
         self._put(name.lstrip("/"), tarfile.REGTYPE, 0o644, body)
 
     def file(self, path: Path, name: str | None = None) -> None:
@@ -192,6 +207,7 @@ class Image:
         self._put((name or place(path)).lstrip("/"), tarfile.REGTYPE, 0o755 if executable else 0o644, real)
 
     def write(self, stream: io.BufferedIOBase) -> None:
+        """Writes the tar."""
         with tarfile.open(fileobj=stream, mode="w", format=tarfile.PAX_FORMAT) as tar:
             for name in sorted(self.entries):
                 info, body = self.entries[name]
@@ -207,10 +223,11 @@ def add_folder_links(image: Image) -> None:
     for name in ("bin", "sbin", "lib", "lib32", "lib64", "libx32"):
         path = Path("/", name)
         if path.is_symlink():
-            image.link(name, os.readlink(path))
+            image.link(name, str(path.readlink()))
 
 
 def build(python: Python) -> Image:
+    """Collects everything that the image holds."""
     image = Image()
     add_folder_links(image)
     for name in ("dev", "etc", "proc", "root", "run", "sys", "usr/bin", "usr/local/bin", "var/tmp", "workspace"):
@@ -257,6 +274,7 @@ def build(python: Python) -> Image:
 
 
 def main() -> None:
+    """Does what the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--fingerprint", action="store_true")
