@@ -60,11 +60,14 @@ has_host_image() {
 
 # import_host_image ENGINE FINGERPRINT < TAR
 import_host_image() {
-  local output
+  local output old
+  old="$("$1" image inspect --format '{{.Id}}' "$HOST_IMAGE" 2>/dev/null || true)"
   output="$("$1" import --change "LABEL sandpy.fingerprint=$2" --change "ENV LANG=C.UTF-8" - "$HOST_IMAGE" 2>&1)" || {
     say "$1 could not import the image: $output"
     return 1
   }
+  # The one that it replaces; an image in use stays.
+  [ -z "$old" ] || "$1" rmi "$old" >/dev/null 2>&1 || true
 }
 
 # prepare_image ENGINE: makes an image ready in this engine and sets IMAGE to its name. MCP_BRIDGE_IMAGE chooses it.
