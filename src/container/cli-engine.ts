@@ -55,7 +55,7 @@ export class CliEngine implements ContainerEngine {
     });
     if (signal.aborted) throw startCancelled(signal);
     log.debug("starting a container", { engine: info.engine, runtime: info.ociRuntime, name });
-    const client = await startClient(executable, args, env);
+    const client = await startClient({ executable, args, env });
     const sandbox = new ClientSandbox(name, info.engine, client, (command, limitMs, budget) =>
       this.#call(command, Math.min(limitMs, timeoutMs), budget),
     );

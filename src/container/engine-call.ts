@@ -3,7 +3,6 @@ import { type Child, startChild } from "../core/child.ts";
 import { BridgeError } from "../core/errors.ts";
 
 const MAX_STDOUT_CHARS = 1 << 20;
-const PROGRESS_POLL_MS = 250;
 
 /** One engine command that ends by itself. */
 export interface EngineCall {
@@ -13,7 +12,7 @@ export interface EngineCall {
   readonly env: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** Gets the last line of output when it changed. */
+  /** Gets the last line of each piece of output. */
   readonly onProgress?: (line: string) => void;
 }
 
@@ -30,31 +29,41 @@ export interface EngineAnswer {
 export async function callEngine(call: EngineCall): Promise<EngineAnswer> {
   const { signal, timeoutMs } = call;
   if (signal.aborted) throw cancelled(call);
-  const child = await startClient(call.executable, call.args, call.env);
+  const report = (text: string) => {
+    const line = lastLine(text);
+    if (line !== "") call.onProgress?.(line);
+  };
+  const child = await startClient({ ...call, onStderr: report });
   child.endInput();
   const stopped = Promise.withResolvers<never>();
   const onAbort = () => stopped.reject(cancelled(call));
   const timer = setTimeout(() => stopped.reject(tooLate(call)), timeoutMs);
-  const progress = call.onProgress && setInterval(reportLines(child, call.onProgress), PROGRESS_POLL_MS);
   signal.addEventListener("abort", onAbort, { once: true });
   try {
-    return await Promise.race([collect(child, call.onProgress), stopped.promise]);
+    return await Promise.race([collect(child, report), stopped.promise]);
+  } catch (error) {
+    child.kill("SIGKILL");
+    throw error;
   } finally {
     clearTimeout(timer);
-    clearInterval(progress);
     signal.removeEventListener("abort", onAbort);
-    child.kill("SIGKILL");
   }
 }
 
-/** Starts the engine's client; rejects with `ENGINE_FAILED` when the system cannot. */
-export async function startClient(
-  executable: string,
-  args: readonly string[],
-  env: Readonly<Record<string, string>>,
-): Promise<Child> {
+/**
+ * Starts the engine's client; rejects with `ENGINE_FAILED` when the system cannot. It leads a process group: a key
+ * pressed in the bridge's terminal must not reach the sandbox through it, and podman without root is two processes.
+ */
+export async function startClient(client: {
+  readonly executable: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly onStderr?: (text: string) => void;
+}): Promise<Child> {
+  const { executable, args, env, onStderr } = client;
+  const watched = onStderr === undefined ? {} : { onStderr };
   try {
-    return await startChild({ command: executable, args, env });
+    return await startChild({ command: executable, args, env, ownGroup: true, ...watched });
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new BridgeError("ENGINE_FAILED", `"${executable}" could not be started: ${reason}`, {
@@ -70,25 +79,16 @@ export function lastLine(text: string): string {
   return lines.findLast((line) => line !== "") ?? "";
 }
 
-async function collect(child: Child, onProgress: EngineCall["onProgress"]): Promise<EngineAnswer> {
+async function collect(child: Child, report: (text: string) => void): Promise<EngineAnswer> {
   const decoder = new TextDecoder();
   const stdout = new BoundedText(MAX_STDOUT_CHARS);
   for await (const chunk of child.stdout) {
     const text = decoder.decode(chunk, { stream: true });
     stdout.append(text);
-    if (onProgress !== undefined && lastLine(text) !== "") onProgress(lastLine(text));
+    report(text);
   }
   const { code } = await child.exited;
   return { code, stdout: stdout.toString(), stderr: child.stderrText() };
-}
-
-function reportLines(child: Child, onProgress: (line: string) => void): () => void {
-  let reported = "";
-  return () => {
-    const line = lastLine(child.stderrText());
-    if (line !== "" && line !== reported) onProgress(line);
-    reported = line;
-  };
 }
 
 function cancelled(call: EngineCall): BridgeError {
@@ -97,7 +97,7 @@ function cancelled(call: EngineCall): BridgeError {
 
 function tooLate(call: EngineCall): BridgeError {
   return new BridgeError("ENGINE_TIMEOUT", `${describe(call)} did not answer within ${call.timeoutMs} ms`, {
-    hint: `Run the command yourself; if it hangs there too, restart the container engine.`,
+    hint: "Run the command yourself; if it hangs there too, restart the container engine.",
   });
 }
 
