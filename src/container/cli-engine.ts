@@ -2,6 +2,7 @@ import { BridgeError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import type { ContainerEngine, EngineInfo, Sandbox, SandboxSpec } from "./engine.ts";
 import { callEngine, type EngineAnswer, lastLine, startClient } from "./engine-call.ts";
+import { removeOrphans } from "./orphans.ts";
 import { type Owner, renderLabels } from "./owner.ts";
 import { buildRunArgs, checkImage, type HardLimits } from "./run-args.ts";
 import { ClientSandbox } from "./sandbox.ts";
@@ -100,6 +101,13 @@ export class CliEngine implements ContainerEngine {
 
   alternatives(signal: AbortSignal): Promise<readonly ContainerEngine[]> {
     return this.#options.findAlternatives(signal);
+  }
+
+  async removeOrphans(signal: AbortSignal): Promise<readonly string[]> {
+    const names = await removeOrphans((...command) => this.#call(...command), signal);
+    for (const name of names)
+      this.#options.log.info("removed a container that a killed bridge left", { name });
+    return names;
   }
 
   prefer(): Promise<void> {

@@ -72,6 +72,8 @@ export interface ContainerEngine {
    * Empty when `MCP_BRIDGE_OCI_RUNTIME` is set and there is no second engine. Forgets what was remembered.
    */
   alternatives(signal: AbortSignal): Promise<readonly ContainerEngine[]>;
+  /** Removes the containers that killed bridges of this machine left behind; returns their names. */
+  removeOrphans(signal: AbortSignal): Promise<readonly string[]>;
   /** Remembers, for later bridges, that this one works. To be called on an alternative that gave a first byte. */
   prefer(): Promise<void>;
 }

@@ -2,12 +2,12 @@ import { describe, expect, test } from "bun:test";
 import { appendFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { detectEngine } from "../../src/container/detect.ts";
-import { BridgeError } from "../../src/core/errors.ts";
 import { createMemoryLog } from "../helpers/logs.ts";
 import {
   detect,
   ENGINES,
   engineEnv,
+  failureOf,
   makeFolder,
   makePrograms,
   neverAborted,
@@ -29,15 +29,6 @@ async function detectAmong(programs: Record<string, string>, engine: "auto" | "p
   const scripts = Object.entries(programs).map(([name, script]) => [name, `PATH=/usr/bin:/bin\n${script}`]);
   const env = await engineEnv({ PATH: await makePrograms(Object.fromEntries(scripts)) });
   return detect({ engine, env, answerTimeoutMs: 300 });
-}
-
-async function failureOf(promise: Promise<unknown>): Promise<BridgeError> {
-  const error = await promise.then(
-    () => new Error("it did not fail"),
-    (reason) => reason,
-  );
-  if (error instanceof BridgeError) return error;
-  throw error;
 }
 
 describe("with no engine that works", () => {

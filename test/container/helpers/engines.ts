@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type DetectOptions, detectEngine } from "../../../src/container/detect.ts";
 import type { ContainerEngine, Sandbox, SandboxSpec } from "../../../src/container/engine.ts";
+import { BridgeError } from "../../../src/core/errors.ts";
 import { createMemoryLog } from "../../helpers/logs.ts";
 
 export type EngineName = "podman" | "docker";
@@ -94,6 +95,16 @@ export async function runClient(engine: EngineName, ...args: string[]): Promise<
   return stdout;
 }
 
+/** The engine with an OCI runtime that starts containers here, found as the bridge finds it. */
+export async function detectWorking(name: EngineName): Promise<ContainerEngine> {
+  const { engine } = await detect({ engine: name });
+  for (const candidate of [engine, ...(await engine.alternatives(neverAborted()))]) {
+    await using sandbox = await candidate.start(specOf("print(1)"), neverAborted());
+    if ((await readLine(sandbox)) !== "") return candidate;
+  }
+  throw new Error(`no OCI runtime of ${name} starts a container`);
+}
+
 /** The names of the containers, running or not, that this engine has of ours and that match `name`. */
 export async function listContainers(engine: EngineName, name: string): Promise<string[]> {
   const text = await runClient(engine, "ps", "--all", "--filter", `name=${name}`, "--format", "{{.Names}}");
@@ -109,6 +120,16 @@ export async function makePrograms(programs: Record<string, string>): Promise<st
     await chmod(join(folder, name), 0o755);
   }
   return folder;
+}
+
+/** The bridge's error with which a promise rejects. */
+export async function failureOf(promise: Promise<unknown>): Promise<BridgeError> {
+  const error = await promise.then(
+    () => new Error("it did not fail"),
+    (reason) => reason,
+  );
+  if (error instanceof BridgeError) return error;
+  throw error;
 }
 
 function required(name: string): string {
