@@ -46,6 +46,7 @@ export class CliEngine implements ContainerEngine {
     const name = `sandpy-${owner.instance}-${containersStarted}`;
     const args = buildRunArgs({
       engine: info.engine,
+      remote: info.remote,
       ociRuntime: info.ociRuntime,
       spec,
       name,

@@ -31,8 +31,8 @@ export async function detectPodman(context: DetectContext): Promise<Detection> {
     log,
   );
   const known = await memory.recall();
-  const { facts, remote } =
-    known === undefined ? await askPodman(context, cgroups) : { ...known, remote: false };
+  const facts = known?.facts ?? (await askPodman(context, cgroups));
+  const { remote } = facts;
   // A remote podman changes without a trace on this machine: it is asked each time.
   if (known === undefined && !remote) await memory.keep({ facts });
 
@@ -86,22 +86,17 @@ export function orderRuntimes(known: {
   return [...new Set([first, undefined, ...known.present])];
 }
 
-interface Answer {
-  readonly facts: EngineFacts;
-  readonly remote: boolean;
-}
-
-async function askPodman(context: DetectContext, cgroups: CgroupFacts | undefined): Promise<Answer> {
+async function askPodman(context: DetectContext, cgroups: CgroupFacts | undefined): Promise<EngineFacts> {
   const version = record(await ask(context, ["version", "--format", "json"]));
   const client = record(version["Client"])["Version"];
   // A local podman has no server part.
   const remote = version["Server"] !== undefined && version["Server"] !== null;
-  if (!remote && typeof client === "string" && cgroups !== undefined) {
-    const facts = inferPodmanFacts(client, process.geteuid?.() ?? -1, cgroups);
-    if (facts !== undefined) return { facts, remote };
-  }
-  const facts = parsePodmanInfo(await ask(context, ["info", "--format", "json"]));
-  if (facts !== undefined) return { facts, remote };
+  const inferred =
+    remote || typeof client !== "string" || cgroups === undefined
+      ? undefined
+      : inferPodmanFacts(client, process.geteuid?.() ?? -1, cgroups);
+  const facts = inferred ?? parsePodmanInfo(await ask(context, ["info", "--format", "json"]), remote);
+  if (facts !== undefined) return facts;
   throw new BridgeError("ENGINE_FAILED", '"podman info --format json" gave an answer that is not podman\'s');
 }
 

@@ -52,6 +52,8 @@ export interface EngineInfo {
   readonly ociRuntime: string | undefined;
   /** Whether the engine enforces memory and process limits; where it does not, the supervisor sets rlimits. */
   readonly enforcesLimits: boolean;
+  /** Whether podman's client talks to a podman elsewhere, such as in a virtual machine. */
+  readonly remote: boolean;
 }
 
 /** A container engine that was found and answers. */

@@ -6,6 +6,8 @@ export interface EngineFacts {
   readonly rootless: boolean;
   readonly cgroupVersion: 1 | 2 | undefined;
   readonly enforcesLimits: boolean;
+  /** Whether podman's client talks to a podman elsewhere (a virtual machine, another user): it knows fewer flags. */
+  readonly remote: boolean;
 }
 
 const CGROUP2_MAGIC = 0x63677270;
@@ -48,11 +50,11 @@ export function inferPodmanFacts(
   if (rootless && cgroups.version === 2) return undefined;
   // Podman without root warns of limits on cgroup version 1, ignores them, and starts the container all the same.
   const enforcesLimits = !rootless && hasLimits(cgroups.controllers);
-  return { version, rootless, cgroupVersion: cgroups.version, enforcesLimits };
+  return { version, rootless, cgroupVersion: cgroups.version, enforcesLimits, remote: false };
 }
 
 /** The facts in the answer of `podman info --format json`; `undefined` when it is not one. */
-export function parsePodmanInfo(answer: unknown): EngineFacts | undefined {
+export function parsePodmanInfo(answer: unknown, remote: boolean): EngineFacts | undefined {
   const host = record(record(answer)["host"]);
   const version = record(record(answer)["version"])["Version"];
   if (typeof version !== "string") return undefined;
@@ -61,7 +63,7 @@ export function parsePodmanInfo(answer: unknown): EngineFacts | undefined {
   const granted = hasLimits(host["cgroupControllers"]);
   // Without systemd's user session a rootless podman makes no cgroup of its own, so its limits have nowhere to go.
   const usable = !rootless || (cgroupVersion === 2 && host["cgroupManager"] === "systemd");
-  return { version, rootless, cgroupVersion, enforcesLimits: granted && usable };
+  return { version, rootless, cgroupVersion, enforcesLimits: granted && usable, remote };
 }
 
 /** What `docker info` says: the facts, or why its daemon is of no use. */
@@ -89,6 +91,7 @@ export function parseDockerInfo(answer: unknown): DockerAnswer {
       rootless: security.includes("name=rootless"),
       cgroupVersion: info["CgroupVersion"] === "2" ? 2 : info["CgroupVersion"] === "1" ? 1 : undefined,
       enforcesLimits: info["MemoryLimit"] === true && info["PidsLimit"] === true,
+      remote: false,
     },
     runtimes: Object.keys(record(info["Runtimes"])),
     defaultRuntime: String(info["DefaultRuntime"] ?? ""),

@@ -11,6 +11,9 @@ export interface Recollection {
   readonly ociRuntime?: string | null;
 }
 
+/** Goes into the stamp: what an older bridge kept has another form. */
+const FORMAT = 1;
+
 /** Keeps what was learnt about one podman, as long as its stamp is the same. Losing it only costs time. */
 export class PodmanMemory {
   readonly #cache: PrivateCache;
@@ -21,7 +24,7 @@ export class PodmanMemory {
   constructor(cache: PrivateCache, executable: string, stamp: string, log: Log) {
     this.#cache = cache;
     this.#file = `podman-${createHash("sha256").update(executable).digest("hex").slice(0, 16)}.json`;
-    this.#stamp = stamp;
+    this.#stamp = `${FORMAT} ${stamp}`;
     this.#log = log;
   }
 

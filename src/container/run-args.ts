@@ -29,6 +29,8 @@ export interface HardLimits {
 /** All that decides how a container is started. */
 export interface RunPlan {
   readonly engine: "podman" | "docker";
+  /** A podman elsewhere; its client refuses some flags, with what they are for absent there. */
+  readonly remote: boolean;
   readonly ociRuntime: string | undefined;
   readonly spec: SandboxSpec;
   /** The container's name. */
@@ -56,7 +58,7 @@ export function buildRunArgs(plan: RunPlan): string[] {
     ...isolation(plan),
     ...limits(plan),
     ...Object.entries(plan.labels).flatMap(([key, value]) => ["--label", `${key}=${value}`]),
-    ...environment(engine),
+    ...environment(plan),
     ...["--workdir", "/workspace", "--hostname", "sandbox"],
     // Nothing that the image says about starting is used: it names files, not behaviour.
     ...["--no-healthcheck", "--entrypoint", program, spec.image, ...programArgs],
@@ -88,7 +90,7 @@ const IMAGE_REFERENCE = (() => {
   return new RegExp(`^(?:${host}/)?${component}(?:/${component})*(?::\\w[\\w.-]{0,127})?(?:${digest})?$`);
 })();
 
-function isolation({ engine, spec, seccompProfile, imageVolumes }: RunPlan): string[] {
+function isolation({ engine, remote, spec, seccompProfile, imageVolumes }: RunPlan): string[] {
   const [uid, gid] = spec.user.split(":");
   const owner = engine === "podman" ? "U" : `uid=${uid},gid=${gid}`;
   const common = [
@@ -109,8 +111,8 @@ function isolation({ engine, spec, seccompProfile, imageVolumes }: RunPlan): str
     ...["--read-only-tmpfs=false", "--image-volume", "ignore", "--systemd=false"],
     // Docker has these private and no word for it; for podman a configuration file could say otherwise.
     ...["--pid", "private", "--uts", "private", "--sdnotify", "ignore"],
-    // Two control characters in the input would otherwise cut the client off.
-    "--detach-keys=",
+    // Two control characters in the input would otherwise cut the client off. (Our frames have none.)
+    ...(remote ? [] : ["--detach-keys="]),
     // So that "rm --force" kills at once; the default waits ten seconds for a polite end.
     ...["--stop-timeout", "0"],
   ];
@@ -157,9 +159,9 @@ function limits({ engine, spec, hardLimits }: RunPlan): string[] {
   ];
 }
 
-function environment(engine: "podman" | "docker"): string[] {
+function environment({ engine, remote }: RunPlan): string[] {
   const own = Object.entries(ENVIRONMENT).flatMap(([name, value]) => ["--env", `${name}=${value}`]);
-  if (engine === "podman") return ["--http-proxy=false", "--env-host=false", ...own];
+  if (engine === "podman") return ["--http-proxy=false", ...(remote ? [] : ["--env-host=false"]), ...own];
   const names = PROXY_VARIABLES.flatMap((name) => [name, name.toLowerCase()]);
   return [...own, ...names.flatMap((name) => ["--env", `${name}=`])];
 }

@@ -97,6 +97,7 @@ describe("with engines that answer", () => {
       cgroupVersion: 2,
       ociRuntime: undefined,
       enforcesLimits: true,
+      remote: false,
     });
   });
 

@@ -14,6 +14,7 @@ describe("the facts of a local podman", () => {
   ] as const)("follow from the machine: %s", (_, uid, version, controllers, expected) => {
     expect(inferPodmanFacts("5.0.0", uid, { version, hybrid: false, controllers })).toEqual({
       version: "5.0.0",
+      remote: false,
       ...expected,
     });
   });
@@ -35,25 +36,27 @@ describe("what podman says", () => {
     ["systemd", undefined, false],
   ])("without root, manager %p, controllers %p: limits %p", (cgroupManager, cgroupControllers, expected) => {
     const host = { cgroupVersion: "v2", cgroupManager, cgroupControllers, security: { rootless: true } };
-    expect(parsePodmanInfo(info(host))).toEqual({
+    expect(parsePodmanInfo(info(host), false)).toEqual({
       version: "5.0.0",
       rootless: true,
       cgroupVersion: 2,
       enforcesLimits: expected,
+      remote: false,
     });
   });
 
   test("counts as rootless, without limits, where it does not say", () => {
-    expect(parsePodmanInfo(info({}))).toEqual({
+    expect(parsePodmanInfo(info({}), true)).toEqual({
       version: "5.0.0",
       rootless: true,
       cgroupVersion: undefined,
       enforcesLimits: false,
+      remote: true,
     });
   });
 
   test.each([undefined, null, 7, {}, { version: {} }])("is not podman's when it is %p", (answer) => {
-    expect(parsePodmanInfo(answer)).toBeUndefined();
+    expect(parsePodmanInfo(answer, false)).toBeUndefined();
   });
 });
 
@@ -71,7 +74,7 @@ describe("what docker says", () => {
 
   test("gives the facts and the runtimes", () => {
     expect(parseDockerInfo(answer)).toEqual({
-      facts: { version: "28.0.0", rootless: true, cgroupVersion: 2, enforcesLimits: true },
+      facts: { version: "28.0.0", rootless: true, cgroupVersion: 2, enforcesLimits: true, remote: false },
       runtimes: ["runc", "io.containerd.runc.v2"],
       defaultRuntime: "runc",
     });

@@ -6,6 +6,7 @@ const MIB = 1024 * 1024;
 
 const plan: RunPlan = {
   engine: "podman",
+  remote: false,
   ociRuntime: undefined,
   spec: {
     image: "python:3.14-slim",
@@ -73,6 +74,13 @@ describe("the arguments for podman", () => {
       --no-healthcheck
       --entrypoint python3 python:3.14-slim -I -c pass"
     `);
+  });
+
+  test("leave out the flags that a client of a podman elsewhere refuses", () => {
+    const missing = buildRunArgs(plan).filter(
+      (arg) => !buildRunArgs({ ...plan, remote: true }).includes(arg),
+    );
+    expect(missing).toEqual(["--detach-keys=", "--env-host=false"]);
   });
 
   test("name the OCI runtime before the command", () => {
