@@ -1,5 +1,4 @@
 import { chmod, mkdir, mkdtemp, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type DetectOptions, detectEngine } from "../../../src/container/detect.ts";
 import type { ContainerEngine, Sandbox, SandboxSpec } from "../../../src/container/engine.ts";
@@ -25,8 +24,9 @@ export async function engineEnv(overrides: Record<string, string> = {}): Promise
   };
 }
 
+/** A new folder, in the home that the tests' set-up made and removes. */
 export async function makeFolder(): Promise<string> {
-  return mkdtemp(join(tmpdir(), "sandpy-container-"));
+  return mkdtemp(join(required("HOME"), "container-"));
 }
 
 /** Detects with a log that keeps its lines. */
