@@ -10,6 +10,7 @@ import type { KernelSource, StartedKernel } from "../session/kernel-source.ts";
 
 /** A container and its Python are up within a second; a machine that swaps may need more. */
 const HELLO_DEADLINE_MS = 30_000;
+const SWEEP_DEADLINE_MS = 60_000;
 /** `docker run` and `podman run`: the engine failed, the program cannot be run, the program was not found. */
 const ENGINE_EXIT_CODES: readonly unknown[] = [125, 126, 127];
 
@@ -92,9 +93,22 @@ export class KernelLauncher implements KernelSource {
       helloDeadlineMs: HELLO_DEADLINE_MS,
       signal,
     });
+    if (this.#engine === undefined) void this.#sweep(engine);
     this.#engine = engine;
     log.debug("started a sandbox", { name: sandbox.name, python: kernel.python });
     return { kernel, notes: engine.info.enforcesLimits ? [] : [WEAK_LIMITS_NOTE] };
+  }
+
+  /** Once, when an engine was found: removes what bridges that were killed left behind. */
+  async #sweep(engine: ContainerEngine): Promise<void> {
+    const { log } = this.#options;
+    try {
+      const removed = await engine.removeOrphans(AbortSignal.timeout(SWEEP_DEADLINE_MS));
+      if (removed.length > 0)
+        log.info("removed containers of bridges that are gone", { names: removed.join(",") });
+    } catch (error) {
+      log.warning("could not look for containers of bridges that are gone", { error: String(error) });
+    }
   }
 
   #spec(): SandboxSpec {

@@ -1,3 +1,4 @@
+import { dirname } from "node:path";
 import { BridgeError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import type { ContainerEngine, EngineInfo, Sandbox, SandboxSpec } from "./engine.ts";
@@ -17,7 +18,8 @@ export interface CliEngineOptions {
   readonly env: Readonly<Record<string, string>>;
   readonly owner: Owner;
   readonly hardLimits: HardLimits;
-  readonly seccompProfile: string;
+  /** Puts the seccomp profile into a private folder and returns its path. */
+  readonly installProfile: () => Promise<string>;
   readonly log: Log;
   /** How long a command that answers at once may take. */
   readonly timeoutMs: number;
@@ -41,7 +43,8 @@ export class CliEngine implements ContainerEngine {
   }
 
   async start(spec: SandboxSpec, signal: AbortSignal): Promise<Sandbox> {
-    const { info, executable, env, owner, hardLimits, seccompProfile, log, timeoutMs } = this.#options;
+    const { info, executable, env, owner, hardLimits, log, timeoutMs } = this.#options;
+    const seccompProfile = await this.#options.installProfile();
     containersStarted += 1;
     const name = `sandpy-${owner.instance}-${containersStarted}`;
     const args = buildRunArgs({
@@ -57,7 +60,8 @@ export class CliEngine implements ContainerEngine {
     });
     if (signal.aborted) throw startCancelled(signal);
     log.debug("starting a container", { engine: info.engine, runtime: info.ociRuntime, name });
-    const client = await startClient({ executable, args, env });
+    // Podman's monitor leaves an empty file "oom" in the folder it was started in; the user's folder is not for that.
+    const client = await startClient({ executable, args, env, cwd: dirname(seccompProfile) });
     const sandbox = new ClientSandbox(name, info.engine, client, (command, limitMs, budget) =>
       this.#call(command, Math.min(limitMs, timeoutMs), budget),
     );
@@ -92,9 +96,7 @@ export class CliEngine implements ContainerEngine {
       "IMAGE_MISSING",
       `${engine} could not pull the image "${image}": ${lastLine(stderr)}`,
       {
-        hint:
-          `Run "${engine} pull ${image}" to see more, set MCP_BRIDGE_IMAGE to an image that is there, ` +
-          `or make one from this machine's Python with "sandpy image".`,
+        hint: `Run "${engine} pull ${image}" to see more, or set MCP_BRIDGE_IMAGE to an image that is there.`,
         data: { image, engine },
       },
     );

@@ -33,13 +33,11 @@ type EngineName = EngineInfo["engine"];
  */
 export async function detectEngine(options: DetectOptions, signal: AbortSignal): Promise<ContainerEngine> {
   const cache = await openPrivateCache(options.env);
-  const [seccompProfile, owner, hardLimits] = await Promise.all([
-    installSeccompProfile(cache),
-    describeOwner(),
-    readHardLimits(),
-  ]);
+  const [owner, hardLimits] = await Promise.all([describeOwner(), readHardLimits()]);
   const { env, log, answerTimeoutMs: timeoutMs = ANSWER_TIMEOUT_MS } = options;
-  const shared = { env, log, timeoutMs, owner, hardLimits, seccompProfile };
+  // At each start: a bridge runs for days, and what lies in a cache may be cleaned away meanwhile.
+  const installProfile = async () => installSeccompProfile(await openPrivateCache(env));
+  const shared = { env, log, timeoutMs, owner, hardLimits, installProfile };
   return new EngineFinder(options, shared, cache).findFirst(signal);
 }
 
@@ -124,7 +122,7 @@ async function describeFailure(refusals: ReadonlyMap<EngineName, Refusal>): Prom
   const command = await findInstallCommand();
   const install = command === undefined ? "Install podman or docker" : `Install podman with "${command}"`;
   return new BridgeError("ENGINE_NOT_FOUND", message, {
-    hint: `${install}, or start the engine that is there. "sandpy doctor" shows more.`,
+    hint: `${install}, or start the engine that is there.`,
     data: Object.fromEntries([...refusals].map(([name, { reason }]) => [name, reason])),
   });
 }

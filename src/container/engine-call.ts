@@ -58,12 +58,12 @@ export async function startClient(client: {
   readonly executable: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
+  readonly cwd?: string;
   readonly onStderr?: (text: string) => void;
 }): Promise<Child> {
-  const { executable, args, env, onStderr } = client;
-  const watched = onStderr === undefined ? {} : { onStderr };
+  const { executable, ...options } = client;
   try {
-    return await startChild({ command: executable, args, env, ownGroup: true, ...watched });
+    return await startChild({ ...options, command: executable, ownGroup: true });
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new BridgeError("ENGINE_FAILED", `"${executable}" could not be started: ${reason}`, {

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type Child, startChild } from "../../src/core/child.ts";
-import { BINARY, bridgeEnv, containersOf, until } from "./helpers/engine.ts";
+import { BINARY, bridgeEnv, containersOf, runEngine, until } from "./helpers/engine.ts";
 import { createHome } from "./helpers/home.ts";
 
 const EXIT_WITHIN_MS = 5000;
@@ -61,6 +61,9 @@ class RawClient {
   }
 }
 
+/** `create` needs no working OCI runtime, but an image without a command needs to be told one. */
+const WORKING_FLAGS = ["--network", "none"];
+
 const noContainers = (pid: number) =>
   until("no container is left", async () => (await containersOf(pid)).length === 0, 15_000);
 
@@ -112,6 +115,28 @@ describe("the end of the server", () => {
     client.child.kill("SIGKILL");
     await client.end();
     await noContainers(client.child.pid);
+  });
+
+  test("is made up for at the next start where a container outlived it", async () => {
+    using home = createHome();
+    const first = await RawClient.start(home.path);
+    await first.child.write(INITIALIZE + run(2, "1"));
+    await first.reply(2);
+    const [name = ""] = await containersOf(first.child.pid);
+    const labels = JSON.parse(await runEngine("inspect", "--format", "{{json .Config.Labels}}", name));
+    const image = await runEngine("inspect", "--format", "{{.Config.Image}}", name);
+    const flags = Object.entries(labels).flatMap(([key, value]) => ["--label", `${key}=${value}`]);
+    await runEngine("create", ...WORKING_FLAGS, ...flags, "--entrypoint", "python3", image, "-c", "pass");
+    first.child.kill("SIGKILL");
+    await first.end();
+    expect((await containersOf(first.child.pid)).length).toBeGreaterThan(0);
+    const next = await RawClient.start(home.path);
+    await next.child.write(INITIALIZE + run(2, "1"));
+    await next.reply(2);
+    await noContainers(first.child.pid);
+    expect(await containersOf(next.child.pid)).toHaveLength(1);
+    next.child.endInput();
+    await next.end();
   });
 
   test("needs nothing to have begun", async () => {
