@@ -28,10 +28,10 @@ _flush = io.TextIOWrapper.flush
 _set_blocking = os.set_blocking
 
 
-def _replace_surrogates(error: UnicodeError) -> tuple[str, int]:
+def _replace_surrogates(error: UnicodeError) -> tuple[bytes, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    return "\ufffd" * (error.end - error.start), error.end
+    return b"\xef\xbf\xbd" * (error.end - error.start), error.end
 
 
 class Input(io.TextIOBase):

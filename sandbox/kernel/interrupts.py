@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import _thread
+import os
 import signal
 import threading
+import time
 from types import FrameType
 from typing import Any, Callable
 
@@ -12,7 +14,13 @@ _main_thread = threading.get_ident()
 _get_ident = threading.get_ident
 _interrupt_main = _thread.interrupt_main
 _signal = signal.signal
+_sleep = time.sleep
+_killpg = os.killpg
 _SIGINT = signal.SIGINT
+
+MOMENT = 0.005
+LOST_AFTER = 20  # moments
+ROUNDS = 5
 
 
 class Interrupts:
@@ -22,8 +30,7 @@ class Interrupts:
         self.active: int | None = None  # the cell whose user code runs
         self.last = -1  # the newest cell that has begun
         self.early: int | None = None  # a cell that was interrupted before it began
-        self.raised: int | None = None  # the cell that the handler has just interrupted
-        self.fired = False  # the handler interrupted the running cell at least once
+        self.fired = 0  # how often the handler interrupted this cell
         self.soften: Callable[[], bool] | None = None  # cancels the running task; False: raise instead
         self.shields = 0
         self.pending = False
@@ -36,8 +43,7 @@ class Interrupts:
     def begin(self, cell: int) -> None:
         """Lets interrupts through; raises at once if one came for this cell before it began."""
         self.last = cell
-        self.raised = None
-        self.fired = False
+        self.fired = 0
         self.pending = False
         self.active = cell
         if self.early == cell:
@@ -60,21 +66,23 @@ class Interrupts:
         if self.shields:
             self.pending = True
             return
-        self.raised = self.active
-        self.fired = True
+        self.fired += 1
         if self.soften is not None and self.soften():
             return
         raise KeyboardInterrupt
 
-    def request(self, cell: int) -> None:
-        """Handles the host's word, in the reader thread: the signal that went before may have been lost."""
+    def request(self, cell: int, nth: int) -> None:
+        """Handles the supervisor's word, in the reader thread: the signal that went before it may have been lost."""
         if cell > self.last:
             self.early = cell
-        if self.active == cell:  # it may have begun just now
-            if self.raised == cell:
-                self.raised = None
-            else:
-                _interrupt_main()
+        for _ in range(ROUNDS):
+            for _ in range(LOST_AFTER):
+                if self.active != cell or self.fired >= nth:
+                    return
+                _sleep(MOMENT)
+            # It came just before a system call that now waits, or while C code ignored it, or is blocked.
+            _interrupt_main()
+            _killpg(0, _SIGINT)
 
     def __enter__(self) -> None:
         """Holds interrupts back in the main thread."""

@@ -77,7 +77,7 @@ class Runner:
         elif kind == "reply_error":
             self.rpc.settle(frame["id"], None, frame["error"])
         elif kind == "interrupt":
-            self.interrupts.request(frame["id"])
+            self.interrupts.request(frame["id"], frame["nth"])
 
     def on_unreadable(self, kind: str, number: int, reason: str) -> None:
         """Answers for a frame that could not be taken, most likely for want of memory."""

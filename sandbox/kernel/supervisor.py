@@ -120,6 +120,7 @@ class Supervisor:
         execute = _EXECUTE.match(line[:64])
         if execute:
             self.executing = int(execute[1])
+            self.interrupts = 0
             self.useless = -1
         self.to_kernel.put(line[5:-1], b"\n")
         if self.to_kernel.size > MAX_TO_KERNEL:
@@ -145,9 +146,10 @@ class Supervisor:
             who = kind = None
         if who == "s" and kind == "interrupt":
             if self.executing is not None and frame.get("id") == self.executing:
+                self.interrupts += 1
                 self.kernel.interrupt()
                 # The signal is lost on a cell that has not begun and on one that waits in C code which ignores it.
-                self.to_kernel.put(b'{"type":"interrupt","id":%d}\n' % self.executing)
+                self.to_kernel.put(b'{"type":"interrupt","id":%d,"nth":%d}\n' % (self.executing, self.interrupts))
                 self.flush_kernel()
         elif who == "s" and kind == "reset":
             self.end_kernel("reset", None)
@@ -226,6 +228,7 @@ class Supervisor:
         self.from_kernel = Lines(self.max_line - WRAPPING)
         self.texts = [Text("stdout", kernel.stdout), Text("stderr", kernel.stderr)]
         self.executing: int | None = None
+        self.interrupts = 0  # of the executing cell
         self.hangup: float | None = None
         self.sources: dict[int, Callable[[int], None]] = {kernel.frames_out: self.on_frames}
         for text in self.texts:

@@ -74,7 +74,7 @@ class Namespace(Shared):
         self.assertIn("    boom", failed.error["traceback"])
 
     def test_keeps_all_the_text_of_the_code(self) -> None:
-        code = "s = '\u2028\u00e9\U0001f600 \\n \"\"\" \\0'\nlen(s), ord(s[0])"
+        code = 's = \'\u2028\u00e9\U0001f600 \\n """ \\0\'\nlen(s), ord(s[0])'
         self.assertEqual(self.value(code), "(11, 8232)")
 
 
@@ -147,9 +147,9 @@ class Errors(Shared):
         self.assertEqual((outcome.error["ename"], outcome.error["evalue"]), ("ZeroDivisionError", "division by zero"))
 
     def test_trims_chained_exceptions_too(self) -> None:
-        trace = self.run_cell(
-            "try:\n    input()\nexcept EOFError as e:\n    raise ValueError('second') from e"
-        ).error["traceback"]
+        trace = self.run_cell("try:\n    input()\nexcept EOFError as e:\n    raise ValueError('second') from e").error[
+            "traceback"
+        ]
         self.assertIn("direct cause", trace)
         self.assertNotIn("<sandpy>", trace)
 
@@ -225,7 +225,12 @@ class Exits(Shared):
 
 class Results(Shared):
     def test_bounds_the_repr(self) -> None:
-        for code in ("'x' * 10_000_000", "list(range(10_000_000))", "dict.fromkeys(range(1_000_000))", "b'x' * 9_000_000"):
+        for code in (
+            "'x' * 10_000_000",
+            "list(range(10_000_000))",
+            "dict.fromkeys(range(1_000_000))",
+            "b'x' * 9_000_000",
+        ):
             with self.subTest(code=code):
                 result = self.value(code)
                 self.assertLess(len(result), 70_000)

@@ -41,7 +41,9 @@ class Start(unittest.TestCase):
         with Sandbox() as sandbox:
             version = subprocess.run(
                 [PYTHON, "-c", "import sys; print('.'.join(map(str, sys.version_info[:3])))"],
-                capture_output=True, text=True, check=True,
+                capture_output=True,
+                text=True,
+                check=True,
             ).stdout.strip()
             self.assertEqual(
                 sandbox.frames,
@@ -66,7 +68,9 @@ class Start(unittest.TestCase):
         with Sandbox(start=False) as sandbox:
             pass
         bootstrap = sandbox.process.args[-1]
-        cut = subprocess.run([PYTHON, "-I", "-u", "-c", bootstrap], input=payload()[:5000], capture_output=True, check=False)
+        cut = subprocess.run(
+            [PYTHON, "-I", "-u", "-c", bootstrap], input=payload()[:5000], capture_output=True, check=False
+        )
         self.assertEqual(cut.returncode, 1)
         self.assertIn(b"ended before the program was complete", cut.stderr)
 
@@ -100,7 +104,14 @@ class Death(unittest.TestCase):
                 died = self.die(code)
                 self.assertEqual(
                     died,
-                    {"type": "died", "generation": generation, "reason": reason, "code": exit_code, "signal": name, "detail": None},
+                    {
+                        "type": "died",
+                        "generation": generation,
+                        "reason": reason,
+                        "code": exit_code,
+                        "signal": name,
+                        "detail": None,
+                    },
                 )
 
     def test_tells_a_kill_from_outside(self) -> None:
@@ -119,7 +130,10 @@ class Death(unittest.TestCase):
 
     def test_never_splices_half_a_frame_to_the_next_kernel(self) -> None:
         frame_fd = "[int(f) for f in os.listdir('/proc/self/fd') if os.path.islink('/proc/self/fd/' + f) and 'pipe' in os.readlink('/proc/self/fd/' + f)]"
-        self.die("import os\n" f"for fd in {frame_fd}:\n    try: os.write(fd, b'[half a frame')\n    except OSError: pass\nos._exit(1)")
+        self.die(
+            "import os\n"
+            f"for fd in {frame_fd}:\n    try: os.write(fd, b'[half a frame')\n    except OSError: pass\nos._exit(1)"
+        )
         self.assertEqual(self.sandbox.invalid, [])
 
     def test_kills_what_a_dead_kernel_left(self) -> None:
@@ -133,7 +147,9 @@ class Death(unittest.TestCase):
     def test_replaces_a_kernel_that_closed_its_channel(self) -> None:
         self.sandbox.start("import os, time\nos.closerange(0, 256)\ntime.sleep(60)")
         died = self.sandbox.until("died", 5)
-        self.assertEqual((died["reason"], died["detail"]), ("protocol", "the kernel closed its channel to the supervisor"))
+        self.assertEqual(
+            (died["reason"], died["detail"]), ("protocol", "the kernel closed its channel to the supervisor")
+        )
         self.sandbox.until("ready")
 
     def test_resets_a_kernel_that_spins_in_c(self) -> None:
@@ -164,7 +180,9 @@ class Death(unittest.TestCase):
             self.sandbox.reset()
             self.die("import os; os._exit(0)")
         self.assertEqual(count(), before)
-        children = subprocess.run(["ps", "-o", "stat=", "--ppid", str(self.sandbox.process.pid)], capture_output=True, text=True, check=True).stdout.split()
+        children = subprocess.run(
+            ["ps", "-o", "stat=", "--ppid", str(self.sandbox.process.pid)], capture_output=True, text=True, check=True
+        ).stdout.split()
         self.assertEqual(len(children), 1)
 
     def test_gives_up_after_three_kernels_that_did_nothing(self) -> None:
@@ -187,9 +205,14 @@ class Death(unittest.TestCase):
 
 class HangUp(unittest.TestCase):
     def test_ends_within_two_seconds_whatever_the_kernel_does(self) -> None:
-        rows = ["", "while True: pass", "import time; time.sleep(600)", "import ctypes; ctypes.PyDLL(None).pause()",
-                "import signal\nsignal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65))\nwhile True: pass",
-                "import threading; threading.Event().wait()"]
+        rows = [
+            "",
+            "while True: pass",
+            "import time; time.sleep(600)",
+            "import ctypes; ctypes.PyDLL(None).pause()",
+            "import signal\nsignal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65))\nwhile True: pass",
+            "import threading; threading.Event().wait()",
+        ]
         for code in rows:
             with self.subTest(code=code):
                 sandbox = Sandbox()
@@ -233,9 +256,13 @@ class Limits(unittest.TestCase):
 
     def test_kills_a_kernel_that_writes_an_endless_line(self) -> None:
         with Sandbox({"max_frame_bytes": 100_000}) as sandbox:
-            sandbox.start("import os\nfor fd in range(3, 64):\n    try: os.write(fd, b'x' * 200_000)\n    except OSError: pass")
+            sandbox.start(
+                "import os\nfor fd in range(3, 64):\n    try: os.write(fd, b'x' * 200_000)\n    except OSError: pass"
+            )
             died = sandbox.until("died", 5)
-            self.assertEqual((died["reason"], died["detail"]), ("protocol", "the kernel wrote a line of more than 99994 bytes"))
+            self.assertEqual(
+                (died["reason"], died["detail"]), ("protocol", "the kernel wrote a line of more than 99994 bytes")
+            )
             sandbox.until("ready")
             self.assertEqual(sandbox.run("1").result, "1")
 
@@ -248,7 +275,15 @@ class Limits(unittest.TestCase):
 
     def test_takes_a_frame_of_just_the_limit(self) -> None:
         with Sandbox({"max_frame_bytes": 200_000}) as sandbox:
-            frame = {"type": "execute", "id": 1, "code": "", "servers": [], "loaded": [], "argv": None, "filename": None}
+            frame = {
+                "type": "execute",
+                "id": 1,
+                "code": "",
+                "servers": [],
+                "loaded": [],
+                "argv": None,
+                "filename": None,
+            }
             line = json.dumps(["k", frame], separators=(",", ":"))
             frame["code"] = "#" * (200_000 - len(line))
             sandbox.send("k", frame)

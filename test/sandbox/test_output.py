@@ -64,12 +64,17 @@ class Output(unittest.TestCase):
     def test_precedes_an_rpc(self) -> None:
         self.sandbox.answer = lambda *_: {"content": []}
         self.sandbox.run("for i in range(50):\n    print(i)\n    r = await mcp_fx.t(i=i)")
-        seen = [f["data"].strip() if f["type"] == "stream" else str(f["params"]["arguments"]["i"])
-                for _, f in self.sandbox.frames if f["type"] in ("stream", "rpc")]
+        seen = [
+            f["data"].strip() if f["type"] == "stream" else str(f["params"]["arguments"]["i"])
+            for _, f in self.sandbox.frames
+            if f["type"] in ("stream", "rpc")
+        ]
         self.assertEqual(seen, [str(i) for i in range(50) for _ in range(2)])
 
     def test_replaces_invalid_utf8_and_joins_split_characters(self) -> None:
-        outcome = self.sandbox.run("import os, time\nos.write(1, b'a\\xffb\\xe2\\x82')\nawait __import__('asyncio').sleep(0.05)\nos.write(1, b'\\xac|\\xe2')\nNone")
+        outcome = self.sandbox.run(
+            "import os, time\nos.write(1, b'a\\xffb\\xe2\\x82')\nawait __import__('asyncio').sleep(0.05)\nos.write(1, b'\\xac|\\xe2')\nNone"
+        )
         self.assertEqual(outcome.stdout, "a\ufffdb\u20ac|")
         self.assertEqual(self.sandbox.run("print('next')").stdout, "\ufffdnext\n")
 
@@ -85,15 +90,24 @@ class Output(unittest.TestCase):
         self.assertEqual(self.sandbox.run("print(kept)").stdout, "1\n")
 
     def test_takes_output_of_a_thread_after_the_cell(self) -> None:
-        self.sandbox.run("import threading\ngo = threading.Event()\n"
-                         "t = threading.Thread(target=lambda: (go.wait(), print('late')), daemon=True)\nt.start()")
-        self.assertEqual(self.sandbox.run("import asyncio\nasyncio.get_event_loop().call_later(0.05, go.set)\nNone").stdout, "")
+        self.sandbox.run(
+            "import threading\ngo = threading.Event()\n"
+            "t = threading.Thread(target=lambda: (go.wait(), print('late')), daemon=True)\nt.start()"
+        )
+        self.assertEqual(
+            self.sandbox.run("import asyncio\nasyncio.get_event_loop().call_later(0.05, go.set)\nNone").stdout, ""
+        )
         self.sandbox.output_until("late")
         self.assertEqual(self.sandbox.run("1").result, "1")
 
     def test_restores_streams_that_were_closed_or_removed(self) -> None:
-        rows = ["import sys; sys.stdout = None", "import sys; sys.stdout.close()", "import sys; sys.stderr.close()",
-                "import os; os.set_blocking(1, False)", "import sys; del sys.stdout"]
+        rows = [
+            "import sys; sys.stdout = None",
+            "import sys; sys.stdout.close()",
+            "import sys; sys.stderr.close()",
+            "import os; os.set_blocking(1, False)",
+            "import sys; del sys.stdout",
+        ]
         for code in rows:
             with self.subTest(code=code):
                 self.sandbox.run(code)
