@@ -31,7 +31,7 @@ def functions_of(name, source):
     # A function, or a method of a class.
     head = re.compile(
         r"( *)(?:export )?(?:async )?function\*? (\w+)"
-        r"|( {2})(?:(?:private|static|override|async|get|set) )*(#?\w+)\([^\"'`]*\)[^=]*\{$"
+        r"|( {2})(?:(?:private|static|override|async|get|set) )*(#?\w+)\([^\"'`]*\)(?:: [^=]+)? \{$"
     )
     for start, line in enumerate(lines):
         match = head.match(line)
