@@ -122,7 +122,8 @@ class Supervisor:
             self.executing = int(execute[1])
             self.interrupts = 0
             self.useless = -1
-        self.to_kernel.put(line[5:-1], b"\n")
+        # The first LF ends what user code may have written into the pipe; empty lines mean nothing.
+        self.to_kernel.put(b"\n", line[5:-1], b"\n")
         if self.to_kernel.size > MAX_TO_KERNEL:
             self.end_kernel("protocol", f"the kernel left more than {MAX_TO_KERNEL} bytes unread")
             return
@@ -149,7 +150,7 @@ class Supervisor:
                 self.interrupts += 1
                 self.kernel.interrupt()
                 # The signal is lost on a cell that has not begun and on one that waits in C code which ignores it.
-                self.to_kernel.put(b'{"type":"interrupt","id":%d,"nth":%d}\n' % (self.executing, self.interrupts))
+                self.to_kernel.put(b'\n{"type":"interrupt","id":%d,"nth":%d}\n' % (self.executing, self.interrupts))
                 self.flush_kernel()
         elif who == "s" and kind == "reset":
             self.end_kernel("reset", None)

@@ -48,12 +48,13 @@ class Wire:
         if _getpid() != self.pid:
             message = "only the process that runs the cell can reach the host, not one that it forked"
             raise RuntimeError(message)
-        line = encode(frame).encode("ascii") + b"\n"
-        if len(line) - 1 > self.max_bytes:
-            message = f"{len(line) - 1} bytes of JSON are too many: at most {self.max_bytes} can be sent at once"
+        line = encode(frame).encode("ascii")
+        if len(line) > self.max_bytes:
+            message = f"{len(line)} bytes of JSON are too many: at most {self.max_bytes} can be sent at once"
             raise FrameTooLargeError(message)
         with self.shield, self.lock:
-            self._write(line)
+            # The first LF ends what user code may have left in the pipe; empty lines mean nothing.
+            self._write(b"\n%b\n" % line)
 
     def _write(self, line: bytes) -> None:
         rest = memoryview(line)
@@ -91,7 +92,8 @@ class Wire:
                 parts = [rest[-1]]
                 for line in lines:
                     try:
-                        serve(line)
+                        if line:
+                            serve(line)
                     except BaseException:  # what failed has no one to hear of it, and the next frame may be fine
                         continue
 
