@@ -118,15 +118,27 @@ class Kernel:
         return cause
 
 
+def reap() -> dict[int, int]:
+    """Reaps all who have ended; returns the wait status of each pid."""
+    ended = {}
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if pid == 0:
+                break
+            ended[pid] = status
+    return ended
+
+
 def _kill_namespace() -> None:
     """Kills every process but PID 1, which is us, and waits until they are gone."""
     deadline = time.monotonic() + KILL_SECONDS
     while time.monotonic() < deadline:
         with contextlib.suppress(ProcessLookupError):
             os.kill(-1, signal.SIGKILL)
+        reap()
         try:
-            while os.waitpid(-1, os.WNOHANG)[0]:
-                pass
+            os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         except ChildProcessError:
             return
         time.sleep(0.0005)

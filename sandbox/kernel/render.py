@@ -67,7 +67,8 @@ def render_error(error: BaseException) -> dict[str, str]:
 def _render_traceback(error: BaseException) -> str:
     rendered = _TracebackException(type(error), error, error.__traceback__)
     _trim(rendered, set())
-    if not rendered.stack and rendered.__cause__ is None and rendered.__context__ is None:
+    others = rendered.__cause__ or rendered.__context__ or getattr(rendered, "exceptions", None)
+    if not rendered.stack and not others:  # a syntax error, say: there is no line that ran
         return "".join(rendered.format_exception_only())
     return "".join(rendered.format())
 

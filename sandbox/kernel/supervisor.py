@@ -245,16 +245,9 @@ class Supervisor:
         """Reaps; replaces the kernel when it is among the dead."""
         with contextlib.suppress(BlockingIOError):
             os.read(self.wakeup, 4096)
-        status = None
-        with contextlib.suppress(ChildProcessError):
-            while True:
-                pid, ended = os.waitpid(-1, os.WNOHANG)
-                if pid == 0:
-                    break
-                if pid == self.kernel.pid:
-                    status = ended
-                    self.kernel.reaped = True
+        status = process.reap().get(self.kernel.pid)
         if status is not None:
+            self.kernel.reaped = True
             self.replace_kernel(self.kernel.cause(status))
 
     def end_kernel(self, reason: str, detail: str | None) -> None:

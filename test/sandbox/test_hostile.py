@@ -103,7 +103,8 @@ class Forging(unittest.TestCase):
             code = "import os\nsorted(os.readlink('/proc/self/fd/' + f).split(':')[0] for f in os.listdir('/proc/self/fd') if os.path.exists('/proc/self/fd/' + f))"
             links = eval(sandbox.run(code).result)
             self.assertEqual(
-                [link for link in links if not link.startswith("anon_inode") and link not in ("pipe", "socket")], ["/dev/null"]
+                [link for link in links if not link.startswith("anon_inode") and link not in ("pipe", "socket")],
+                ["/dev/null"],
             )
             code = "import os, sys\n[os.stat(f'/proc/self/fd/{f}').st_ino for f in os.listdir('/proc/self/fd') if os.path.exists(f'/proc/self/fd/{f}') and 'pipe' in os.readlink(f'/proc/self/fd/{f}')]"
             mine = set(eval(sandbox.run(code).result))

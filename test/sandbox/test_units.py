@@ -1,0 +1,173 @@
+"""The pure parts, and rules that hold for every source file."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import json
+import sys
+import types
+import unittest
+
+from harness import KERNEL, ROOT
+
+package = types.ModuleType("_sandpy")
+package.__path__ = [str(KERNEL)]
+sys.modules.setdefault("_sandpy", package)
+
+codec = importlib.import_module("_sandpy.codec")
+docs = importlib.import_module("_sandpy.docs")
+relay = importlib.import_module("_sandpy.relay")
+render = importlib.import_module("_sandpy.render")
+interrupts = importlib.import_module("_sandpy.interrupts")
+tools = importlib.import_module("_sandpy.tools")
+
+
+class Sources(unittest.TestCase):
+    def test_keeps_the_rules_of_the_house(self) -> None:
+        files = sorted((ROOT / "sandbox").rglob("*.py"))
+        self.assertGreater(len(files), 10)
+        for path in files:
+            with self.subTest(file=path.name):
+                text = path.read_text("utf-8")
+                tree = ast.parse(text, feature_version=(3, 9))
+                self.assertLessEqual(len(text.splitlines()), 300)
+                self.assertRegex(text, r'\A"""[^\n]+"""\n\nfrom __future__ import annotations\n')
+                if not hasattr(sys, "stdlib_module_names"):
+                    continue  # Python 3.9 can not tell
+                for node in ast.walk(tree):
+                    names = [name.name for name in node.names] if isinstance(node, ast.Import) else []
+                    if isinstance(node, ast.ImportFrom) and not node.level:
+                        names.append(node.module)
+                    for name in names:
+                        self.assertIn(name.partition(".")[0], sys.stdlib_module_names)
+
+
+class Codec(unittest.TestCase):
+    def test_goes_there_and_back(self) -> None:
+        for value in (None, True, 0, -(2**80), 1.5, "", '\u2028\ud83d\ude00"\\\0', [], {}, [[{"a": [1, {"b": ()}]}]]):
+            text = codec.encode(value)
+            self.assertTrue(text.isascii() and "\n" not in text)
+            self.assertEqual(codec.decode(text), json.loads(json.dumps(value)))
+
+    def test_refuses_what_is_not_json(self) -> None:
+        for value, error in (
+            (float("nan"), ValueError),
+            (float("inf"), ValueError),
+            ({1}, TypeError),
+            (b"x", TypeError),
+        ):
+            with self.assertRaises(error):
+                codec.encode(value)
+        for text in ("", " ", "{", "1 2", "nul", "[1,]", "x"):
+            with self.assertRaises(ValueError, msg=text):
+                codec.decode(text)
+
+    def test_cleans_lone_surrogates_alone(self) -> None:
+        self.assertEqual(codec.clean("a\ud800b\u00e9\U0001f600"), "a\ufffdb\u00e9\U0001f600")
+
+
+class Relay(unittest.TestCase):
+    def test_cuts_lines_at_lf_alone(self) -> None:
+        lines = relay.Lines(100)
+        self.assertEqual(lines.feed(b"a\r\0"), [])
+        self.assertEqual(lines.feed(b"b\n\n\nc\nd"), [b"a\r\0b", b"c"])
+        self.assertEqual(lines.feed(b"\n"), [b"d"])
+
+    def test_refuses_a_line_over_the_limit(self) -> None:
+        lines = relay.Lines(5)
+        self.assertEqual(lines.feed(b"12345\n"), [b"12345"])
+        self.assertEqual(lines.feed(b"123"), [])
+        with self.assertRaisesRegex(relay.LineTooLongError, "more than 5 bytes"):
+            lines.feed(b"456")
+
+    def test_joins_characters_that_were_cut(self) -> None:
+        text = relay.Text("stdout", 1)
+        self.assertEqual([text.decode(bytes([b])) for b in "\u20ac".encode()], ["", "", "\u20ac"])
+        self.assertEqual(text.decode(b"\xe2", final=True), "\ufffd")
+
+
+class Render(unittest.TestCase):
+    def test_cuts_long_results(self) -> None:
+        self.assertEqual(render.render_result("abc", 3), "'ab… [cut after 3 characters]")
+        self.assertEqual(render.render_result([1, 2], 6), "[1, 2]")
+        for value in (list(range(50)), set(range(50)), dict.fromkeys(range(50)), "x" * 50, b"x" * 50, (1,) * 50):
+            self.assertTrue(render.render_result(value, 10).endswith("… [cut after 10 characters]"))
+
+    def test_survives_hostile_types(self) -> None:
+        class Meta(type):
+            __name__ = property(lambda cls: 1 / 0)
+
+        class Bad(metaclass=Meta):
+            def __repr__(self) -> str:
+                raise ValueError
+
+        self.assertEqual(render.render_result(Bad()), "<Bad object; its repr failed with ValueError: >")
+
+    def test_renders_groups_and_cycles_of_exceptions(self) -> None:
+        first, second = ValueError("first"), ValueError("second")
+        first.__cause__, second.__cause__ = second, first
+        self.assertIn("second", render.render_error(first)["traceback"])
+        if sys.version_info >= (3, 11):
+            group = ExceptionGroup("many", [ValueError("one"), TypeError("two")])  # noqa: F821
+            text = render.render_error(group)["traceback"]
+            self.assertTrue("one" in text and "two" in text)
+
+
+class Interrupts(unittest.TestCase):
+    def test_raises_only_while_user_code_runs(self) -> None:
+        state = interrupts.Interrupts()
+        state.handle(2, None)
+        state.begin(1)
+        with self.assertRaises(KeyboardInterrupt):
+            state.handle(2, None)
+        state.end()
+        state.handle(2, None)
+        self.assertEqual(state.fired, 1)
+
+    def test_waits_for_the_end_of_a_shield(self) -> None:
+        state = interrupts.Interrupts()
+        state.begin(1)
+        with self.assertRaises(KeyboardInterrupt), state:
+            with state:
+                state.handle(2, None)
+            reached = True
+        self.assertTrue(reached)
+
+    def test_remembers_an_interrupt_that_came_before_the_cell(self) -> None:
+        state = interrupts.Interrupts()
+        state.request(2, 1)
+        state.begin(1)
+        with self.assertRaises(KeyboardInterrupt):
+            state.begin(2)
+
+
+class Docs(unittest.TestCase):
+    def test_renders_any_schema(self) -> None:
+        rows = [
+            ({}, "f()"),
+            ({"properties": None, "required": 5}, "f()"),
+            ({"properties": {"a": True}}, "f(*, a: Any = ...)"),
+            ({"properties": {"a": {"anyOf": [{"type": "string"}, {"type": "null"}]}}}, "f(*, a: str | None = ...)"),
+            ({"properties": {"a": {"type": []}}}, "f(*, a: Any = ...)"),
+            ({"properties": {"class": {"type": "object"}}, "required": ["class"]}, "f(*, class_: dict)"),
+            ({"properties": {"a": {"default": None}}}, "f(*, a: Any = None)"),
+            ({"properties": {"a": {"type": "array", "items": {"type": "number"}}}}, "f(*, a: list[float] = ...)"),
+        ]
+        for schema, expected in rows:
+            with self.subTest(schema=schema):
+                self.assertEqual(docs.signature("f", schema), expected)
+
+
+class Names(unittest.TestCase):
+    def test_words_unknown_names(self) -> None:
+        self.assertEqual(
+            tools.unknown("server", "githb", ["github", "fx"]),
+            "no server is called 'githb'. Did you mean 'github'? Known: 'github', 'fx'",
+        )
+        self.assertEqual(tools.unknown("server", "x", []), "no server is called 'x'. Known: none")
+        self.assertTrue(tools.unknown("tool", "x", [str(n) for n in range(30)]).endswith(" and 10 more"))
+
+
+if __name__ == "__main__":
+    unittest.main()
