@@ -9,11 +9,13 @@ import { discover } from "../discovery/discover.ts";
 import { parseRpc } from "../kernel/rpc.ts";
 import { createServer } from "../mcp/server.ts";
 import { type StdioServing, serveStdio } from "../mcp/stdio.ts";
+import type { KernelSource } from "../session/kernel-source.ts";
 import { createSession } from "../session/python-session.ts";
 import type { Session } from "../session/session.ts";
 import { createUpstream } from "../upstream/host-tools.ts";
 import { KernelLauncher } from "./kernel-launcher.ts";
 import { createSessionRunner } from "./session-runner.ts";
+import { WarmPool } from "./warm-pool.ts";
 
 /** Closing a session may take a kill of its container, closing the upstream the stop ladder of a child. */
 const CLOSE_DEADLINE_MS = 8000;
@@ -24,7 +26,7 @@ export interface BridgeOptions {
   readonly selfPath?: string;
 }
 
-/** The whole house, wired. Nothing is looked for or started before it is needed. */
+/** The whole house, wired. Nothing is looked for or started before a client has connected or code runs. */
 export interface Bridge extends Closable {
   /** A new sandbox with its own state; the bridge closes it at the latest when it closes itself. */
   openSession(): Session;
@@ -42,14 +44,19 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
     log,
   });
   scope.add("the upstream servers", () => upstream.close());
-  const kernels = new KernelLauncher({
+  const launcher = new KernelLauncher({
     config,
     log,
     findEngine: (signal) =>
       detectEngine({ engine: config.engine, ociRuntime: config.ociRuntime, env: config.env, log }, signal),
   });
 
-  const openSession = (): Session => {
+  const pool = new WarmPool({ kernels: launcher, log, idleTimeoutMs: config.idleTimeoutMs });
+  const sessions = new Set<Session>();
+  // Side by side: each may have to wait for the engine.
+  scope.add("the sandboxes", () => Promise.all([pool, ...sessions].map((closable) => closable.close())));
+
+  const openSession = (kernels: KernelSource): Session => {
     const session = createSession({
       kernels,
       tools: upstream,
@@ -59,21 +66,23 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
       idleTimeoutMs: config.idleTimeoutMs,
       backgroundBudgetMs: config.timeoutMs,
     });
-    scope.add("a session", () => session.close());
+    sessions.add(session);
     return session;
   };
 
   return {
-    openSession,
+    openSession: () => openSession(launcher),
     serveStdio(io) {
-      const runner = createSessionRunner(openSession(), config);
+      const runner = createSessionRunner(openSession(pool), config);
       const defaults = {
         timeoutSeconds: config.timeoutMs / 1000,
         maxTimeoutSeconds: config.maxTimeoutMs / 1000,
       };
       return serveStdio({
-        createServer: (shutdown) =>
-          createServer(runner, { name: "sandpy", version: VERSION, defaults, log, shutdown }),
+        createServer(shutdown) {
+          pool.warm(); // a client has connected: its first call is to find a sandbox
+          return createServer(runner, { name: "sandpy", version: VERSION, defaults, log, shutdown });
+        },
         log,
         ...io,
       });

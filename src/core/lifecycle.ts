@@ -73,3 +73,9 @@ export async function withDeadline<T>(
     promise.catch(() => undefined); // reported by the race, or too late to matter
   }
 }
+
+/** Resolves when the signal aborts; its listener goes with the signal. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+}

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { aborted } from "../core/lifecycle.ts";
 import type { ExecutionEnd, Kernel } from "../kernel/kernel.ts";
 import type { ExecuteFrame } from "../kernel/protocol.ts";
-import { aborted } from "./queue.ts";
 
 /** An interrupted program has this long to clean up before its process is killed. */
 const INTERRUPT_GRACE_MS = 2000;

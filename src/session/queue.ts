@@ -1,4 +1,5 @@
 import { BridgeError } from "../core/errors.ts";
+import { aborted } from "../core/lifecycle.ts";
 
 /** Runs jobs one after the other, in the order in which they came, and refuses more than `maxWaiting` at once. */
 export class JobQueue {
@@ -30,10 +31,4 @@ export class JobQueue {
       done.resolve();
     }
   }
-}
-
-/** Resolves when the signal aborts; its listener goes with the signal. */
-export function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 }

@@ -1,27 +1,15 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import type { HostTools } from "../../src/kernel/host-tools.ts";
-import { startKernel } from "../../src/kernel/kernel.ts";
-import { MAX_FRAME_BYTES, PROTOCOL } from "../../src/kernel/protocol.ts";
 import { parseRpc } from "../../src/kernel/rpc.ts";
-import { SANDBOX_COMMAND } from "../../src/kernel/source.ts";
-import type { KernelSource } from "../../src/session/kernel-source.ts";
 import type { Outcome } from "../../src/session/outcome.ts";
 import { createSession, type SessionOptions } from "../../src/session/python-session.ts";
 import type { Session } from "../../src/session/session.ts";
-import { startHostSandbox } from "../helpers/host-sandbox.ts";
+import { createHostKernels } from "../helpers/host-kernels.ts";
 import { createMemoryLog } from "../helpers/logs.ts";
 
 const log = createMemoryLog();
 
-/** The real Python program, as a process of this machine in the place of a container. */
-const kernels: KernelSource = {
-  async start(events, signal) {
-    const sandbox = await startHostSandbox(SANDBOX_COMMAND);
-    const settings = { protocol: PROTOCOL, max_frame_bytes: MAX_FRAME_BYTES, rlimits: null };
-    const kernel = await startKernel({ sandbox, settings, events, log, helloDeadlineMs: 10_000, signal });
-    return { kernel, notes: [] };
-  },
-};
+const kernels = createHostKernels();
 
 const tools: HostTools = {
   servers: async () => [{ name: "web-search", alias: "web_search", description: "", status: "idle" }],

@@ -1,0 +1,147 @@
+import { BridgeError } from "../core/errors.ts";
+import { aborted, type Closable } from "../core/lifecycle.ts";
+import type { Log } from "../core/log.ts";
+import type { KernelEvents } from "../kernel/kernel.ts";
+import type { RpcFrame } from "../kernel/protocol.ts";
+import type { KernelSource, StartedKernel } from "../session/kernel-source.ts";
+
+/** The next spare waits until the call that took the last one has had the machine to itself for a moment. */
+const REFILL_DELAY_MS = 500;
+
+export interface WarmPoolOptions {
+  readonly kernels: KernelSource;
+  readonly log: Log;
+  /** A spare that nobody took for this long is stopped; the next use of the bridge makes another. */
+  readonly idleTimeoutMs: number;
+}
+
+/** A kernel that runs for nobody yet, and the events that its taker will get. */
+interface Spare {
+  readonly started: Promise<StartedKernel>;
+  readonly events: AttachableEvents;
+}
+
+/**
+ * Keeps one sandbox ready, so that who needs one finds it. A start that fails is not tried again by itself: the next
+ * taker starts its own and hears why that fails.
+ */
+export class WarmPool implements KernelSource, Closable {
+  readonly #options: WarmPoolOptions;
+  readonly #closed = new AbortController();
+  #spare: Spare | undefined;
+  #refill: ReturnType<typeof setTimeout> | undefined;
+  #idle: ReturnType<typeof setTimeout> | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(options: WarmPoolOptions) {
+    this.#options = options;
+  }
+
+  /** Makes sure that a sandbox is ready or on its way. Returns at once; failures are only logged. */
+  warm(): void {
+    if (this.#closed.signal.aborted || this.#spare !== undefined) return;
+    const events = new AttachableEvents();
+    const spare: Spare = { events, started: this.#options.kernels.start(events, this.#closed.signal) };
+    this.#spare = spare;
+    events.onEarlyEnd = () => this.#forget(spare);
+    spare.started.catch((error) => {
+      this.#forget(spare);
+      this.#options.log.debug("could not make a sandbox ready", { error: String(error) });
+    });
+    this.#startIdleTimer();
+  }
+
+  async start(events: KernelEvents, signal: AbortSignal): Promise<StartedKernel> {
+    const spare = this.#spare;
+    this.#spare = undefined;
+    clearTimeout(this.#idle);
+    this.#refillSoon();
+    if (spare === undefined) return this.#options.kernels.start(events, signal);
+    const started = await Promise.race([spare.started, aborted(signal)]);
+    if (started === undefined) {
+      this.#giveBack(spare);
+      throw new BridgeError("CANCELLED", "the call was cancelled while the sandbox was starting");
+    }
+    // It may have ended since: the taker must not get one that is gone.
+    return spare.events.attach(events) ? started : this.#options.kernels.start(events, signal);
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#stop();
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #stop(): Promise<void> {
+    this.#closed.abort();
+    clearTimeout(this.#refill);
+    await this.#discard();
+  }
+
+  async #discard(): Promise<void> {
+    clearTimeout(this.#idle);
+    const spare = this.#spare;
+    this.#spare = undefined;
+    const started = await spare?.started.catch(() => undefined); // a failed start left nothing behind
+    await started?.kernel.close();
+  }
+
+  #giveBack(spare: Spare): void {
+    if (this.#spare === undefined && !this.#closed.signal.aborted) this.#spare = spare;
+    else void spare.started.then(({ kernel }) => kernel.close()).catch(() => undefined); // it is nobody's any more
+  }
+
+  #forget(spare: Spare): void {
+    if (this.#spare === spare) this.#spare = undefined;
+  }
+
+  #refillSoon(): void {
+    clearTimeout(this.#refill);
+    this.#refill = setTimeout(() => this.warm(), REFILL_DELAY_MS);
+    this.#refill.unref();
+  }
+
+  #startIdleTimer(): void {
+    clearTimeout(this.#idle);
+    this.#idle = setTimeout(() => {
+      this.#discard().catch((error) =>
+        this.#options.log.error("could not stop a sandbox", { error: String(error) }),
+      );
+    }, this.#options.idleTimeoutMs);
+    this.#idle.unref();
+  }
+}
+
+/** Events of a kernel that has no taker yet: user code has not run, so only its end is of interest. */
+class AttachableEvents implements KernelEvents {
+  onEarlyEnd: () => void = () => undefined;
+  #taker: KernelEvents | undefined;
+  #ended = false;
+
+  /** From now on `taker` gets the events; false when the kernel has already ended. */
+  attach(taker: KernelEvents): boolean {
+    this.#taker = taker;
+    return !this.#ended;
+  }
+
+  onStream(name: "stdout" | "stderr", text: string): void | Promise<void> {
+    return this.#taker?.onStream(name, text);
+  }
+
+  onRpc(frame: RpcFrame): void {
+    this.#taker?.onRpc(frame);
+  }
+
+  onDied(frame: Parameters<KernelEvents["onDied"]>[0]): void {
+    this.#taker?.onDied(frame);
+  }
+
+  onEnded(reason: string): void {
+    this.#ended = true;
+    if (this.#taker === undefined) this.onEarlyEnd();
+    else this.#taker.onEnded(reason);
+  }
+}

@@ -1,0 +1,24 @@
+import type { Sandbox } from "../../src/container/engine.ts";
+import { startKernel } from "../../src/kernel/kernel.ts";
+import { MAX_FRAME_BYTES, PROTOCOL } from "../../src/kernel/protocol.ts";
+import { SANDBOX_COMMAND } from "../../src/kernel/source.ts";
+import type { KernelSource } from "../../src/session/kernel-source.ts";
+import { startHostSandbox } from "./host-sandbox.ts";
+import { createMemoryLog } from "./logs.ts";
+
+const log = createMemoryLog();
+
+/** The real Python program as processes of this machine in the place of containers; `sandboxes` are all it started. */
+export function createHostKernels(): KernelSource & { readonly sandboxes: readonly Sandbox[] } {
+  const sandboxes: Sandbox[] = [];
+  return {
+    sandboxes,
+    async start(events, signal) {
+      const sandbox = await startHostSandbox(SANDBOX_COMMAND);
+      sandboxes.push(sandbox);
+      const settings = { protocol: PROTOCOL, max_frame_bytes: MAX_FRAME_BYTES, rlimits: null };
+      const kernel = await startKernel({ sandbox, settings, events, log, helloDeadlineMs: 20_000, signal });
+      return { kernel, notes: [] };
+    },
+  };
+}
