@@ -58,8 +58,19 @@ class Loop:
     def run(self, coroutine: Coroutine[Any, Any, Any], on_start: Callable[[Callable[[], bool]], None]) -> Any:
         """Runs one coroutine to its end; `on_start` gets the function that interrupts it softly."""
         loop = self.ensure()
-        task = loop.create_task(coroutine)
         interrupted = False
+        cancelled: BaseException | None = None
+
+        async def follow() -> Any:
+            """Keeps the traceback of a cancellation, which older Pythons drop."""
+            nonlocal cancelled
+            try:
+                return await coroutine
+            except _CancelledError as error:
+                cancelled = error
+                raise
+
+        task = loop.create_task(follow())
 
         def soften() -> bool:
             """Cancels the task if the loop waits; user code that computes is interrupted by the exception."""
@@ -83,7 +94,8 @@ class Loop:
                 continue  # of this task, which is then done, or of a background task, which only ends that
         try:
             return task.result()
-        except _CancelledError as error:
+        except _CancelledError:
             if interrupted:
-                raise KeyboardInterrupt().with_traceback(error.__traceback__) from None
+                trace = None if cancelled is None else cancelled.__traceback__
+                raise KeyboardInterrupt().with_traceback(trace) from None
             raise
