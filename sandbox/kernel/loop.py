@@ -23,6 +23,7 @@ class Loop:
         os.set_blocking(self.wake_read, False)
         os.set_blocking(self.wake_write, False)
         self.loop: asyncio.AbstractEventLoop | None = None
+        self.idling = False
 
     def wake(self) -> None:
         """Ends `idle`."""
@@ -41,7 +42,7 @@ class Loop:
 
     def _on_wake(self) -> None:
         self.drain()
-        if self.loop is not None:
+        if self.idling and self.loop is not None:  # a late wake must not stop what a cell runs
             self.loop.stop()
 
     def drain(self) -> None:
@@ -53,7 +54,12 @@ class Loop:
 
     def idle(self) -> None:
         """Runs background tasks until `wake`. Raises what user code breaks the loop with."""
-        self.ensure().run_forever()
+        loop = self.ensure()
+        self.idling = True
+        try:
+            loop.run_forever()
+        finally:
+            self.idling = False
 
     def run(self, coroutine: Coroutine[Any, Any, Any], on_start: Callable[[Callable[[], bool]], None]) -> Any:
         """Runs one coroutine to its end; `on_start` gets the function that interrupts it softly."""

@@ -40,8 +40,10 @@ class Wire:
 
     def abandon(self) -> None:
         """Closes the pipes in a process that user code forked: only the kernel itself speaks."""
-        os.close(self.frames_in)
-        os.close(self.frames_out)
+        for fd in (self.frames_in, self.frames_out):
+            if fd >= 0:
+                os.close(fd)
+        self.frames_in = self.frames_out = -1
 
     def send(self, frame: dict[str, Any]) -> None:
         """Sends a frame. Raises what `encode` raises, FrameTooLargeError, or RuntimeError in a forked process."""
