@@ -16,11 +16,20 @@ def _refuse(value: object) -> Any:
     raise TypeError(message)
 
 
-def encode(value: Any, default: Callable[[object], Any] = _refuse) -> str:
-    """Renders JSON in ASCII on one line. Raises TypeError, ValueError (NaN, a cycle) or RecursionError."""
+class TooLargeError(ValueError):
+    """The JSON is longer than allowed."""
+
+
+def encode(value: Any, limit: int | None = None, default: Callable[[object], Any] = _refuse) -> str:
+    """Renders JSON in ASCII on one line. Raises TypeError, ValueError (NaN, a cycle, too large) or RecursionError."""
     # A fresh encoder each time: it carries the marks of the containers that are being rendered.
-    encoder = _make_encoder({}, default, _string, None, ":", ",", False, False, False)
-    return "".join(encoder(value, 0))
+    parts = _make_encoder({}, default, _string, None, ":", ",", False, False, False)(value, 0)
+    if limit is not None:
+        size = sum(map(len, parts))  # before they are copied into one: what is too large may fill the memory
+        if size > limit:
+            message = f"{size} bytes of JSON are too many: at most {limit} can be sent at once"
+            raise TooLargeError(message)
+    return "".join(parts)
 
 
 def decode(text: str) -> Any:

@@ -102,7 +102,7 @@ class ToolResult(dict):
     def __str__(self) -> str:
         lines = [_show(block) for block in self.content]
         if not lines and self.get("structuredContent") is not None:
-            lines = [encode(self["structuredContent"], repr)]
+            lines = [encode(self["structuredContent"], default=repr)]
         return "\n".join(lines)
 
 

@@ -8,8 +8,8 @@ from collections.abc import Coroutine, Generator
 from itertools import count
 from typing import Any, Callable
 
+from .codec import TooLargeError
 from .results import MCPError, MCPTimeoutError, error_of
-from .wire import FrameTooLargeError
 
 _allocate_lock = _thread.allocate_lock
 _get_running_loop = asyncio.get_running_loop
@@ -131,7 +131,7 @@ class Rpc:
             self.send({"type": "rpc", "id": number, "method": method, "params": params})
         except BaseException as error:
             self.calls.pop(number, None)
-            if isinstance(error, FrameTooLargeError):
+            if isinstance(error, TooLargeError):
                 raise MCPError(str(error), params.get("server"), params.get("tool"), "limit") from None
             if isinstance(error, (TypeError, ValueError, RecursionError)):
                 message = f"{label}: the arguments can not be sent as JSON: {error}"

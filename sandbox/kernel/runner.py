@@ -150,6 +150,7 @@ class Runner:
         interrupts = self.interrupts
         interrupts.soften = None
         try:
+            self.console.flush_foreign()
             if isinstance(error, SystemExit):
                 return done(number, "exit", exit_code=self.exit_code(error))
             status = "interrupted" if isinstance(error, KeyboardInterrupt) and interrupts.fired else "error"

@@ -22,10 +22,6 @@ _POLLOUT = select.POLLOUT
 _ID = re.compile(rb'\{"type":"([a-z_]+)","id":(\d{1,16})[,}]')
 
 
-class FrameTooLargeError(ValueError):
-    """A frame is longer than the protocol allows."""
-
-
 class Wire:
     """Both pipes. `shield` keeps an interrupt from cutting a frame in two."""
 
@@ -46,14 +42,11 @@ class Wire:
         self.frames_in = self.frames_out = -1
 
     def send(self, frame: dict[str, Any]) -> None:
-        """Sends a frame. Raises what `encode` raises, FrameTooLargeError, or RuntimeError in a forked process."""
+        """Sends a frame. Raises what `encode` raises, or RuntimeError in a forked process."""
         if _getpid() != self.pid:
             message = "only the process that runs the cell can reach the host, not one that it forked"
             raise RuntimeError(message)
-        line = encode(frame).encode("ascii")
-        if len(line) > self.max_bytes:
-            message = f"{len(line)} bytes of JSON are too many: at most {self.max_bytes} can be sent at once"
-            raise FrameTooLargeError(message)
+        line = encode(frame, self.max_bytes).encode("ascii")
         with self.shield, self.lock:
             # The first LF ends what user code may have left in the pipe; empty lines mean nothing.
             self._write(b"\n%b\n" % line)

@@ -117,6 +117,7 @@ class Output(unittest.TestCase):
     def test_flushes_a_stream_of_the_users(self) -> None:
         outcome = self.sandbox.run("import sys\nsys.stdout = open(1, 'w', closefd=False)\nprint('mine')")
         self.assertEqual(outcome.stdout, "mine\n")
+        self.assertEqual(self.sandbox.run("print('mine too'); 1 / 0").stdout, "mine too\n")
 
     def test_bounds_what_it_holds_for_a_slow_reader(self) -> None:
         code = "import os\nfor _ in range(1024): os.write(1, b'z' * 65536)\nprint('end')"
