@@ -22,13 +22,22 @@ class TooLargeError(ValueError):
 
 def encode(value: Any, limit: int | None = None, default: Callable[[object], Any] = _refuse) -> str:
     """Renders JSON in ASCII on one line. Raises TypeError, ValueError (NaN, a cycle, too large) or RecursionError."""
-    # A fresh encoder each time: it carries the marks of the containers that are being rendered.
-    parts = _make_encoder({}, default, _string, None, ":", ",", False, False, False)(value, 0)
-    if limit is not None:
-        size = sum(map(len, parts))  # before they are copied into one: what is too large may fill the memory
-        if size > limit:
-            message = f"{size} bytes of JSON are too many: at most {limit} can be sent at once"
+    left = limit
+
+    def string(text: str) -> str:
+        # Stops before a copy is made that may not fit into the memory.
+        nonlocal left
+        left -= len(text)
+        if left < 0:
             raise TooLargeError(message)
+        return _string(text)
+
+    message = f"the JSON is too long: at most {limit} bytes can be sent at once"
+    # A fresh encoder each time: it carries the marks of the containers that are being rendered.
+    encoder = _make_encoder({}, default, _string if limit is None else string, None, ":", ",", False, False, False)
+    parts = encoder(value, 0)
+    if limit is not None and sum(map(len, parts)) > limit:
+        raise TooLargeError(message)
     return "".join(parts)
 
 

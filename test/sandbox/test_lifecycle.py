@@ -268,9 +268,10 @@ class Limits(unittest.TestCase):
 
     def test_refuses_to_send_a_frame_over_the_limit(self) -> None:
         with Sandbox({"max_frame_bytes": 100_000}) as sandbox:
-            outcome = sandbox.run("mcp_fx.t(data='x' * 200_000)")
-            self.assertEqual(outcome.error["ename"], "MCPError")
-            self.assertIn("fx.t: 200117 bytes of JSON are too many: at most 99994", outcome.error["evalue"])
+            for value in ("'x' * 200_000", "'\\0' * 50_000", "['x' * 9_000] * 12", "list(range(50_000))"):
+                outcome = sandbox.run(f"mcp_fx.t(data={value})")
+                self.assertEqual(outcome.error["ename"], "MCPError", value)
+            self.assertIn("fx.t: the JSON is too long: at most 99994 bytes can be sent at once", outcome.error["evalue"])
             self.assertEqual(sandbox.run("1").result, "1")
 
     def test_takes_a_frame_of_just_the_limit(self) -> None:
