@@ -111,7 +111,9 @@ describe("the house", () => {
   test("lets core import nothing but built-in modules", () => {
     const foreign = files
       .filter((file) => file.room === "core")
-      .flatMap((file) => [...file.text.matchAll(/^import[^"]*from "([^".][^"]*)"/gm)].map(([, from]) => from ?? ""))
+      .flatMap((file) =>
+        [...file.text.matchAll(/^import[^"]*from "([^".][^"]*)"/gm)].map(([, from]) => from ?? ""),
+      )
       .filter((from) => !from.startsWith("node:"));
     expect(foreign).toEqual([]);
   });

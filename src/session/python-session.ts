@@ -46,6 +46,8 @@ class PythonSession implements Session {
   #cell: RunningCell | undefined;
   #late: CapturedOutput;
   #notes: string[] = [];
+  /** What was said of the sandbox: once is enough. */
+  readonly #said = new Set<string>();
   #hasState = false;
   #nextId = 1;
   #idleTimer: ReturnType<typeof setTimeout> | undefined;
@@ -162,7 +164,10 @@ class PythonSession implements Session {
   async #startKernel(signal: AbortSignal): Promise<Kernel> {
     const started = await this.#options.kernels.start(this.#events(), signal);
     this.#kernel = started.kernel;
-    this.#notes.push(...started.notes);
+    for (const note of started.notes) {
+      if (!this.#said.has(note)) this.#notes.push(note);
+      this.#said.add(note);
+    }
     if (this.#closed.signal.aborted) await this.#kernel.close();
     return started.kernel;
   }

@@ -45,7 +45,11 @@ test.each([
   ["MCP_BRIDGE_RUNTIME", "Docker", { engine: "docker" }],
   ["MCP_BRIDGE_RUNTIME", "auto", { engine: "auto" }],
   ["MCP_BRIDGE_OCI_RUNTIME", "/usr/bin/runsc", { ociRuntime: "/usr/bin/runsc" }],
-  ["MCP_BRIDGE_IMAGE", "docker.io/library/python:3.13", { image: "docker.io/library/python:3.13" }],
+  [
+    "MCP_BRIDGE_IMAGE",
+    "registry.example/library/python:3.13",
+    { image: "registry.example/library/python:3.13" },
+  ],
   ["MCP_BRIDGE_TIMEOUT", "120", { timeoutMs: 120_000 }],
   ["MCP_BRIDGE_MAX_TIMEOUT", "600", { maxTimeoutMs: 600_000, timeoutMs: 30_000 }],
   ["MCP_BRIDGE_MAX_TIMEOUT", "20", { maxTimeoutMs: 20_000, timeoutMs: 20_000 }],

@@ -182,7 +182,7 @@ test.each([
   "python:3.14-slim",
   "localhost/lab:1",
   "registry.example:5000/team/sub/python:3.14",
-  "docker.io/library/python@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+  "registry.example/library/python@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
   "[::1]:5000/python",
   "50c953b20a88",
 ])("takes %p as an image", (image) => {

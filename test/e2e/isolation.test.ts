@@ -126,9 +126,21 @@ describe("the container", () => {
     );
     expect(found).toEqual([]);
     expect(
-      await evaluate("value = sorted(k for k, v in os.environ.items() if v and ('proxy' in k.lower() or 'MCP' in k))"),
+      await evaluate(
+        "value = sorted(k for k, v in os.environ.items() if v and ('proxy' in k.lower() or 'MCP' in k))",
+      ),
     ).toEqual([]);
   });
+});
+
+test("the first result says where the engine does not enforce limits, and only that one", async () => {
+  await using fresh = await startBridge();
+  const inForce = await fresh.python(
+    "import os\nprint(open('/sys/fs/cgroup/memory/memory.limit_in_bytes' if os.path.exists('/sys/fs/cgroup/memory/memory.limit_in_bytes') else '/sys/fs/cgroup/memory.max').read())",
+  );
+  const note = "[note] This engine does not enforce memory and process limits";
+  expect(inForce.text.includes(note)).toBe(!inForce.text.startsWith(String(512 * 1024 ** 2)));
+  expect((await fresh.python("1")).text).toBe("1");
 });
 
 describe("a program that takes too much", () => {
@@ -158,7 +170,7 @@ describe("a program that takes too much", () => {
 
   test("of disk gets ENOSPC, and Python goes on", async () => {
     const { text } = await bridge.python(
-      "import os\ntry:\n    with open('/tmp/big', 'wb') as f:\n        for _ in range(200): f.write(bytes(1_000_000))\nexcept OSError as e:\n    print(e.strerror)\nos.remove('/tmp/big')",
+      "import os\nhog = None\ntry:\n    with open('/tmp/big', 'wb') as f:\n        for _ in range(200): f.write(bytes(1_000_000))\nexcept OSError as e:\n    print(e.strerror)\nos.remove('/tmp/big')",
     );
     expect(text).toBe("No space left on device\n");
   });

@@ -19,6 +19,7 @@ beforeAll(async () => {
     everything: npmServer("everything"),
   });
   bridge = await startBridge({ home });
+  await bridge.python("None"); // the first result may carry a note about the engine
 });
 afterAll(async () => {
   await bridge[Symbol.asyncDispose]();
@@ -123,5 +124,6 @@ test("MCP_SERVERS_CONFIG names one more file", async () => {
     JSON.stringify({ mcpServers: { extra: npmServer("everything") } }),
   );
   await using bridge = await startBridge({ home: other, env: { MCP_SERVERS_CONFIG: file } });
+  await bridge.python("None");
   expect((await bridge.python("(await mcp_extra.echo(message='x')).text")).text).toBe("'Echo: x'");
 });

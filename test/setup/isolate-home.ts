@@ -1,4 +1,4 @@
-import { setDefaultTimeout } from "bun:test";
+import { afterAll, setDefaultTimeout } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ process.env["SANDPY_TEST_REAL_HOME"] ??= process.env["HOME"] ?? "/";
 process.env["HOME"] = home;
 for (const name of ["XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"])
   delete process.env[name];
-process.on("exit", () => rmSync(home, { recursive: true, force: true }));
+afterAll(() => rmSync(home, { recursive: true, force: true }));
 
 // Real processes and containers on a busy machine: a test that hangs is stopped, one that is slow is not.
 setDefaultTimeout(60_000);
