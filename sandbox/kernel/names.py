@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import Any
 
 from . import docs
-from .results import Image, MCPError, MCPTimeoutError, ToolResult
+from .results import Image, MCPError, MCPTimeoutError, Record, ToolResult
 from .rpc import Call, Rpc
 from .tools import Directory, Servers, UnknownServerError, unknown
 
@@ -95,7 +95,7 @@ def make_runtime(directory: Directory) -> ModuleType:
 
     def list_tools(server: str) -> Call:
         """The tools of a server, as dicts with name, alias, description and inputSchema. To be awaited."""
-        return tools_of(server, lambda _, tools: tools)
+        return tools_of(server, lambda name, tools: docs.ToolList(map(Record, tools), directory.alias(name)))
 
     def list_tools_sync(server: str) -> list[dict[str, Any]]:
         """`list_tools` without await."""
@@ -110,7 +110,9 @@ def make_runtime(directory: Directory) -> ModuleType:
         def describe(name: str, tools: list[dict[str, Any]]) -> Any:
             summary = directory.servers.get(name, {"name": name, "alias": name})
             if tool is None:
-                return [docs.entry(summary, each, detail == "full") for each in tools]
+                return docs.ToolList(
+                    [docs.entry(summary, each, detail == "full") for each in tools], directory.alias(name)
+                )
             for key in ("name", "alias"):
                 for each in tools:
                     if each[key] == tool:
@@ -142,7 +144,7 @@ def make_runtime(directory: Directory) -> ModuleType:
     for function in functions:
         function.__module__ = "mcp.runtime"
         function.__qualname__ = function.__name__
-    classes = (Image, MCPError, MCPTimeoutError, ToolResult, UnknownServerError)
+    classes = (Image, MCPError, MCPTimeoutError, Record, ToolResult, UnknownServerError)
     public = {each.__name__: each for each in (*functions, *classes)}
     vars(runtime).update(public, __all__=sorted(public))
     return runtime

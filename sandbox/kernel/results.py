@@ -8,6 +8,9 @@ from typing import Any
 
 from .codec import decode, encode
 
+LONG = 200
+AGAIN = "… the same again …"
+
 _decode_base64 = base64.b64decode
 
 
@@ -57,16 +60,36 @@ class Image(bytes):
     __module__ = "mcp.runtime"
     mime_type: str = "application/octet-stream"
 
+    def __repr__(self) -> str:
+        return f"<{self.mime_type}, {len(self)} bytes>"
 
-class ToolResult(dict):
+
+class Record(dict):
+    """A dict whose keys can also be read as attributes, as in the SDKs that models know."""
+
+    __module__ = "mcp.runtime"
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name not in self:
+            message = f"{type(self).__name__!r} object has no attribute {name!r}"
+            raise AttributeError(message)
+        return self[name]
+
+
+class ToolResult(Record):
     """A `CallToolResult` exactly as the server gave it, with shortcuts to what is usually wanted."""
 
     __module__ = "mcp.runtime"
 
     @property
-    def content(self) -> list[dict[str, Any]]:
+    def content(self) -> list[Any]:
         """The content blocks."""
-        return self.get("content") or []
+        return [Record(block) if type(block) is dict else block for block in self.get("content") or ()]
+
+    @property
+    def structuredContent(self) -> Any:
+        """The structured content, or None."""
+        return self.get("structuredContent")
 
     @property
     def text(self) -> str:
@@ -78,11 +101,7 @@ class ToolResult(dict):
         """The structured content, else the text parsed when it is a JSON object or array, else None."""
         if self.get("structuredContent") is not None:
             return self["structuredContent"]
-        try:
-            value = decode(self.text)
-        except (ValueError, RecursionError):
-            return None
-        return value if isinstance(value, (dict, list)) else None
+        return _parse(self.text)
 
     @property
     def images(self) -> list[Image]:
@@ -99,6 +118,21 @@ class ToolResult(dict):
         """Whether the tool called its result an error."""
         return bool(self.get("isError"))
 
+    isError = is_error
+
+    def __repr__(self) -> str:
+        """Shows the raw mapping, but for what only costs: base64, and long text that is there twice."""
+        raw = dict(self)
+        content, structured, text = self.content, raw.get("structuredContent"), self.text
+        if content:
+            raw["content"] = [_shorten(block) for block in content]
+        if len(text) > LONG and isinstance(structured, dict):
+            if text in structured.values():
+                raw["structuredContent"] = {key: AGAIN if value == text else value for key, value in structured.items()}
+            elif len(content) == 1 and _parse(text) == structured:
+                raw["content"] = [{**content[0], "text": AGAIN}]
+        return repr(raw)
+
     def __str__(self) -> str:
         lines = [_show(block) for block in self.content]
         if not lines and self.get("structuredContent") is not None:
@@ -108,6 +142,23 @@ class ToolResult(dict):
 
 def _blocks(result: ToolResult, kind: str) -> list[dict[str, Any]]:
     return [block for block in result.content if isinstance(block, dict) and block.get("type") == kind]
+
+
+def _parse(text: str) -> Any:
+    try:
+        value = decode(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, (dict, list)) else None
+
+
+def _shorten(block: Any) -> Any:
+    if not isinstance(block, dict):
+        return block
+    for key in ("data", "blob"):
+        if isinstance(block.get(key), str) and len(block[key]) > LONG:
+            return {**block, key: f"… {len(block[key])} characters of base64 …"}
+    return {**block, "resource": _shorten(block["resource"])} if isinstance(block.get("resource"), dict) else block
 
 
 def _show(block: Any) -> str:

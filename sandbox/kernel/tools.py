@@ -58,6 +58,10 @@ class Directory:
             raise TypeError(message)
         return server if server in self.servers else self.aliases.get(server, server)
 
+    def alias(self, name: str) -> str:
+        """Returns the alias of a server, "" where it is unknown."""
+        return self.servers.get(name, {}).get("alias", "")
+
     def proxy(self, server: str) -> Server:
         """Returns the one proxy of a server. Raises UnknownServerError."""
         name = self.resolve(server)

@@ -208,8 +208,8 @@ class Tools(unittest.TestCase):
         self.assertEqual(self.value("runtime.list_loaded_server_metadata()", loaded=["my-server"]), [MY_SERVER])
 
     def test_documents_tools(self) -> None:
-        self.assertEqual(self.value("await runtime.list_tools('fx')"), TOOLS)
-        self.assertEqual(self.value("runtime.list_tools_sync('my_server')"), TOOLS)
+        self.assertEqual(self.value("list(await runtime.list_tools('fx'))"), TOOLS)
+        self.assertEqual(self.value("list(runtime.list_tools_sync('my_server'))"), TOOLS)
         summary = {
             "server": "my-server",
             "serverAlias": "my_server",
@@ -220,10 +220,10 @@ class Tools(unittest.TestCase):
             "tags: list[str] = ...)",
         }
         full = {**summary, "inputSchema": TOOLS[0]["inputSchema"]}
-        self.assertEqual(self.value("(await runtime.query_tool_docs('my-server'))[0]"), summary)
-        self.assertEqual(self.value("runtime.query_tool_docs_sync('my-server', 'find_it')"), summary)
-        self.assertEqual(self.value("await runtime.query_tool_docs('my_server', 'find-it', detail='full')"), full)
-        self.assertEqual(self.value("runtime.query_tool_docs_sync(mcp_fx, 'bare')")["signature"], "bare()")
+        self.assertEqual(self.value("dict((await runtime.query_tool_docs('my-server'))[0])"), summary)
+        self.assertEqual(self.value("dict(runtime.query_tool_docs_sync('my-server', 'find_it'))"), summary)
+        self.assertEqual(self.value("dict(await runtime.query_tool_docs('my_server', 'find-it', detail='full'))"), full)
+        self.assertEqual(self.value("runtime.query_tool_docs_sync(mcp_fx, 'bare')['signature']"), "bare()")
         self.assertIn("find_it", self.value("dir(mcp_fx)"))
 
     def test_names_what_exists_when_a_name_does_not(self) -> None:

@@ -1,0 +1,121 @@
+"""How tools and results look when code shows them: short, and still plain data."""
+
+from __future__ import annotations
+
+import json
+import unittest
+
+from harness import RpcFailure, Sandbox
+
+LONG = "long " * 50
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "to": {"type": "string", "description": "Whom."},
+        "items": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"name": {"type": "string"}, "note": {"type": "string"}},
+                "required": ["name"],
+            },
+        },
+    },
+    "required": ["items"],
+}
+TOOLS = [
+    {
+        "name": "send-it",
+        "alias": "send_it",
+        "description": "Sends things.\nAll of them. At once.",
+        "inputSchema": SCHEMA,
+    },
+    {"name": "bare", "alias": "bare", "description": "", "inputSchema": {"type": "object"}},
+]
+SIGNATURE = "send_it(*, items: list[{name: str, note?: str}], to: str = ...)"
+
+
+def answer(method: str, params: dict) -> object:
+    """Plays a host with two servers."""
+    if method == "servers":
+        return []
+    if method == "tools":
+        return TOOLS
+    if params["arguments"].get("wrong"):
+        raise RpcFailure("tool", "MCP error -32602: Invalid arguments for tool", params["server"], params["tool"])
+    return params["arguments"].get("raw") or {"content": [{"type": "text", "text": "ok"}]}
+
+
+class Printed(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.sandbox = Sandbox(answer=answer)
+
+    @classmethod
+    def tearDownClass(cls) -> None:
+        cls.sandbox.close()
+
+    def shown(self, code: str) -> str:
+        """Runs a cell that must succeed; returns its result."""
+        outcome = self.sandbox.run(code)
+        self.assertEqual(outcome.status, "ok", outcome)
+        return outcome.result
+
+    def test_prints_tools_one_on_a_line(self) -> None:
+        expected = f"await mcp_my_server.<tool>(...):\n{SIGNATURE}  # Sends things\nbare()"
+        self.assertEqual(self.shown("await runtime.list_tools('my-server')"), expected)
+        self.assertEqual(self.shown("await runtime.query_tool_docs('my-server')"), expected)
+
+    def test_prints_how_to_call_a_tool(self) -> None:
+        expected = f"await mcp_my_server.{SIGNATURE}\nSends things.\nAll of them. At once.\n  to: Whom."
+        self.assertEqual(self.shown("await runtime.query_tool_docs('my-server', 'send_it')"), expected)
+        full = self.shown("await runtime.query_tool_docs('fx', 'bare', detail='full')")
+        self.assertEqual(full, 'await mcp_fx.bare()\ninputSchema: {"type":"object"}')
+
+    def test_stays_plain_data_for_code(self) -> None:
+        code = (
+            "import copy, json, pickle\n"
+            "tools = await runtime.list_tools('fx')\ndoc = await runtime.query_tool_docs('fx', 'bare')\n"
+            "copies = [lambda x: json.loads(json.dumps(x)), lambda x: pickle.loads(pickle.dumps(x)), copy.deepcopy]\n"
+            "same = [all(f(x) == x for f in copies) for x in (tools, doc)]\n"
+            "same, tools[0].name, doc.signature, isinstance(tools, list), isinstance(doc, dict)"
+        )
+        self.assertEqual(self.shown(code), "([True, True], 'send-it', 'bare()', True, True)")
+        self.assertEqual(self.shown("tools.append(5); doc.clear(); doc, tools[2:]"), "({}, [5])")
+        self.assertTrue(self.shown("tools").startswith("[{'name': 'send-it'"))
+
+    def test_prints_results_raw_but_for_what_says_nothing(self) -> None:
+        text = {"type": "text", "text": LONG}
+        again = "… the same again …"
+        image = {"type": "image", "data": "QUJD" * 100, "mimeType": "image/png"}
+        blob = {"type": "resource", "resource": {"uri": "x:y", "blob": "QUJD" * 100}}
+        tree = {"content": [{"type": "text", "text": json.dumps({"a": LONG})}], "structuredContent": {"a": LONG}}
+        rows = [
+            ({"content": [{"type": "text", "text": "a"}], "structuredContent": {"c": "a"}}, None),
+            ({"content": [text]}, None),
+            ({"structuredContent": {"a": 1}}, None),
+            (
+                {"content": [text], "structuredContent": {"c": LONG, "n": 1}},
+                {"content": [text], "structuredContent": {"c": again, "n": 1}},
+            ),
+            (tree, {**tree, "content": [{"type": "text", "text": again}]}),
+            ({"content": [image]}, {"content": [{**image, "data": "… 400 characters of base64 …"}]}),
+            (
+                {"content": [blob]},
+                {"content": [{**blob, "resource": {"uri": "x:y", "blob": "… 400 characters of base64 …"}}]},
+            ),
+        ]
+        for raw, expected in rows:
+            with self.subTest(raw=raw):
+                shown = self.shown(f"raw = {raw!r}\nr = await mcp_fx.t(raw=raw)\nassert r == raw\nr")
+                self.assertEqual(shown, repr(expected or raw))
+        image_code = f"(await mcp_fx.t(raw={{'content': [{image!r}]}})).images"
+        self.assertEqual(self.shown(image_code), "[<image/png, 300 bytes>]")
+
+    def test_reads_results_as_the_sdk_does(self) -> None:
+        code = "r = await mcp_fx.t()\nr.content[0].text, r.content[0].type, r.isError, r.structuredContent"
+        self.assertEqual(self.shown(code), "('ok', 'text', False, None)")
+
+
+if __name__ == "__main__":
+    unittest.main()
