@@ -8,6 +8,8 @@ import linecache
 from types import CodeType
 from typing import Any, NamedTuple
 
+from .tidy import tidy
+
 _FLAGS = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 _COROUTINE = inspect.CO_COROUTINE
 
@@ -47,6 +49,7 @@ class Cell(NamedTuple):
 
 def compile_cell(source: str, filename: str) -> Cell:
     """Compiles; raises SyntaxError and whatever else the compiler raises for hostile source."""
+    source = tidy(source)
     remember(source, filename)
     tree = _compile(source, filename, "exec", _FLAGS | ast.PyCF_ONLY_AST, True)
     last = None

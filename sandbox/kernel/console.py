@@ -127,6 +127,12 @@ class Console:
             for method in ("write", "flush"):
                 vars(own).pop(method, None)
 
+    def note(self, text: str) -> None:
+        """Writes a text of ours to stderr, even where the user closed it."""
+        if text:
+            self.repair()
+            self.stderr.write(text)
+
     def flush(self) -> None:
         """Pushes out all that was written, whoever buffers it."""
         for stream in (self.stdout, self.stderr):

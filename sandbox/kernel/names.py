@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Generator, Mapping
+from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
 from . import docs
 from .results import Image, MCPError, MCPTimeoutError, Record, ToolResult
-from .rpc import Call, Rpc
+from .rpc import PendingCall, Rpc
 from .tools import Directory, Servers, UnknownServerError, unknown
 
 
@@ -21,11 +22,30 @@ class AwaitableList(list):
         yield  # makes this a generator
 
 
+class Importer:
+    """Lets `import mcp_memory` and `import runtime` work, as last resort, for the names that are there without it."""
+
+    def __init__(self) -> None:
+        self.injected: dict[str, Any] = {}
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        """Answers the import system."""
+        return ModuleSpec(name, self) if name in self.injected else None
+
+    def create_module(self, spec: ModuleSpec) -> Any:
+        """Returns what has the name already."""
+        return self.injected[spec.name]
+
+    def exec_module(self, module: object) -> None:
+        """Has nothing to run."""
+
+
 class Names:
     """Keeps the injected names up to date without ever touching a variable of the user's."""
 
     def __init__(self, namespace: dict[str, Any], rpc: Rpc) -> None:
         self.namespace = namespace
+        self.importer = Importer()
         self.injected: dict[str, Any] = {}
         self.directory = Directory(rpc)
         self.servers = Servers(self.directory)
@@ -35,6 +55,7 @@ class Names:
         self.mcp.runtime = self.runtime  # type: ignore[attr-defined]
         self.mcp.servers = self.servers  # type: ignore[attr-defined]
         self.update([], [])
+        sys.meta_path.append(self.importer)
 
     def update(self, servers: list[dict[str, Any]], loaded: list[str]) -> None:
         """Takes the servers of an `execute` frame."""
@@ -57,7 +78,7 @@ class Names:
         for name, value in wanted.items():
             if namespace.get(name, missing) in (missing, self.injected.get(name, missing)):
                 namespace[name] = value
-        self.injected = wanted
+        self.injected = self.importer.injected = wanted
 
 
 def make_runtime(directory: Directory) -> ModuleType:
@@ -84,16 +105,18 @@ def make_runtime(directory: Directory) -> ModuleType:
         """What is known of the servers that this call of run_python asked for."""
         return [dict(directory.servers[name]) for name in directory.loaded if name in directory.servers]
 
-    def tools_of(server: str, finish: Any) -> Call:
+    def tools_of(server: str, finish: Any) -> PendingCall:
         name = directory.resolve(server)
 
         def take(tools: list[dict[str, Any]]) -> Any:
-            directory.tools[name] = [tool["alias"] for tool in tools]
+            directory.tools[name] = {
+                tool["alias"]: docs.signature(tool["alias"], tool.get("inputSchema") or {}) for tool in tools
+            }
             return finish(name, tools)
 
         return rpc.request("tools", {"server": name}, f"runtime.list_tools({name!r})", take)
 
-    def list_tools(server: str) -> Call:
+    def list_tools(server: str) -> PendingCall:
         """The tools of a server, as dicts with name, alias, description and inputSchema. To be awaited."""
         return tools_of(server, lambda name, tools: docs.ToolList(map(Record, tools), directory.alias(name)))
 
@@ -101,7 +124,7 @@ def make_runtime(directory: Directory) -> ModuleType:
         """`list_tools` without await."""
         return list_tools(server).result()
 
-    def query_tool_docs(server: str, tool: str | None = None, detail: str = "summary") -> Call:
+    def query_tool_docs(server: str, tool: str | None = None, detail: str = "summary") -> PendingCall:
         """Documents the tools of a server, or one tool; detail="full" adds the inputSchema. To be awaited."""
         if detail not in ("summary", "full"):
             message = f"detail must be 'summary' or 'full', not {detail!r}"
@@ -125,7 +148,7 @@ def make_runtime(directory: Directory) -> ModuleType:
         """`query_tool_docs` without await."""
         return query_tool_docs(server, tool, detail).result()
 
-    def call_tool(server: str, tool: str, arguments: Mapping[str, Any] | None = None) -> Call:
+    def call_tool(server: str, tool: str, arguments: Mapping[str, Any] | None = None) -> PendingCall:
         """Calls a tool by name. To be awaited."""
         return directory.call(server, tool, arguments)
 

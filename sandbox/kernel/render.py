@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import traceback
 from itertools import islice
 from typing import Any
@@ -13,6 +14,9 @@ MAX_TRACEBACK = 64 * 1024
 MAX_EVALUE = 8 * 1024
 OURS = "<sandpy>/"
 
+_CAN_WAIT = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+
+_traceback_of = BaseException.__dict__["__traceback__"].__get__
 _name_of = type.__dict__["__name__"].__get__
 _TracebackException = traceback.TracebackException
 _StackSummary = traceback.StackSummary
@@ -62,6 +66,19 @@ def render_error(error: BaseException) -> dict[str, str]:
     except Exception:  # hostile exceptions, or the user broke the traceback module
         text = f"{ename}: {evalue}\n"
     return {"ename": ename, "evalue": evalue, "traceback": clean(_cut_middle(text, MAX_TRACEBACK))}
+
+
+def release_locals(error: BaseException) -> None:
+    """Lets go of what the functions of a traceback still hold, now and not when garbage is next collected."""
+    trace = _traceback_of(error)
+    while trace is not None:
+        frame = trace.tb_frame
+        if not frame.f_code.co_flags & _CAN_WAIT:  # what waits goes on later, or is closed by its owner
+            try:
+                frame.clear()
+            except RuntimeError:  # it runs
+                pass
+        trace = trace.tb_next
 
 
 def _render_traceback(error: BaseException) -> str:

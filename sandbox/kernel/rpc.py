@@ -10,6 +10,7 @@ from typing import Any, Callable
 
 from .codec import TooLargeError
 from .results import MCPError, MCPTimeoutError, error_of
+from .unawaited import Unawaited
 
 _allocate_lock = _thread.allocate_lock
 _get_running_loop = asyncio.get_running_loop
@@ -19,13 +20,14 @@ def _same(value: Any) -> Any:
     return value
 
 
-class Call(Coroutine):
+class PendingCall(Coroutine):
     """A request under way: `await` it, or use `.result()` where nothing awaits. Asyncio takes it for a coroutine."""
 
-    __slots__ = ("__name__", "__qualname__", "_answered", "_driver", "_error", "_finish", "_value", "_waiters")
+    __slots__ = ("__name__", "__qualname__", "_answered", "_driver", "_error", "_finish", "_see", "_value", "_waiters")
 
-    def __init__(self, label: str, finish: Callable[[Any], Any]) -> None:
+    def __init__(self, label: str, finish: Callable[[Any], Any], see: Callable[[], None]) -> None:
         self.__name__ = self.__qualname__ = label
+        self._see = see  # says that somebody looks at the answer
         self._finish: Callable[[Any], Any] | None = finish
         self._answered = False
         self._value: Any = None
@@ -64,10 +66,12 @@ class Call(Coroutine):
 
     def done(self) -> bool:
         """Whether the answer is there."""
+        self._see()
         return self._answered
 
     def result(self, timeout: float | None = None) -> Any:
         """Waits for the answer, at most `timeout` seconds, and returns it."""
+        self._see()
         if not self._answered:
             gate = _allocate_lock()
             gate.acquire()
@@ -78,6 +82,7 @@ class Call(Coroutine):
         return self._take()
 
     def _wait(self) -> Generator[Any, Any, Any]:
+        self._see()
         if not self._answered:
             loop = _get_running_loop()
             future = loop.create_future()
@@ -107,10 +112,12 @@ class Call(Coroutine):
 
     def close(self) -> None:
         """Gives up waiting; the request itself goes on."""
+        self._see()
         if self._driver is not None:
             self._driver.close()
 
     def __repr__(self) -> str:
+        self._see()
         state = "answered" if self._answered else "under way"
         return f"<call of {self.__name__}, {state}: use `await`, or .result() in code that does not await>"
 
@@ -121,12 +128,15 @@ class Rpc:
     def __init__(self, send: Callable[[dict[str, Any]], None]) -> None:
         self.send = send
         self.numbers = count(1)
-        self.calls: dict[int, Call] = {}
+        self.calls: dict[int, PendingCall] = {}
+        self.unawaited = Unawaited()
 
-    def request(self, method: str, params: dict[str, Any], label: str, finish: Callable[[Any], Any] = _same) -> Call:
+    def request(
+        self, method: str, params: dict[str, Any], label: str, finish: Callable[[Any], Any] = _same
+    ) -> PendingCall:
         """Sends a request. Raises TypeError where the parameters are not JSON."""
         number = next(self.numbers)
-        call = self.calls[number] = Call(label, finish)
+        call = self.calls[number] = PendingCall(label, finish, lambda: self.unawaited.see(number))
         try:
             self.send({"type": "rpc", "id": number, "method": method, "params": params})
         except BaseException as error:
@@ -137,6 +147,7 @@ class Rpc:
                 message = f"{label}: the arguments can not be sent as JSON: {error}"
                 raise TypeError(message) from None
             raise
+        self.unawaited.start(number, label)
         return call
 
     def settle(self, number: int, value: Any, error: dict[str, Any] | None) -> None:

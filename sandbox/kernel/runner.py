@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import queue
 import sys
-from types import ModuleType
+from types import CoroutineType, ModuleType
 from typing import Any, NoReturn
 
+from .advice import AWAIT, advise
 from .cell import compile_cell
 from .console import Console
 from .interrupts import Interrupts
 from .loop import Loop
 from .names import Names
-from .render import render_error, render_result, safe_str
+from .render import release_locals, render_error, render_result, safe_str
 from .repair import Pristine
 from .rpc import Rpc
 from .wire import Wire
@@ -102,6 +103,7 @@ class Runner:
         if _getpid() != self.pid:
             self.leave_fork(outcome)
         try:
+            self.console.note(self.rpc.unawaited.report(outcome["status"] == "error"))
             self.console.flush()
             self.wire.send(outcome)
         except BaseException as error:
@@ -137,8 +139,12 @@ class Runner:
                 value = cell.run(self.namespace)
             result = None
             if value is not None:
-                self.namespace["_"] = value
                 result = render_result(value)
+                if (
+                    type(value) is not CoroutineType
+                ):  # which would then end unawaited in a later cell, to be blamed for it
+                    self.namespace["_"] = value
+                value = None
             self.console.flush_foreign()
             interrupts.end()
             return done(number, "ok", result=result)
@@ -155,6 +161,9 @@ class Runner:
                 return done(number, "exit", exit_code=self.exit_code(error))
             status = "interrupted" if isinstance(error, KeyboardInterrupt) and interrupts.fired else "error"
             rendered = render_error(error)
+            if status == "error":
+                self.advise(error, rendered)
+                release_locals(error)
         except BaseException as second:
             interrupts.end()
             status = "interrupted" if interrupts.fired else "error"
@@ -162,6 +171,17 @@ class Runner:
             rendered["ename"] = type(error).__name__
         interrupts.end()
         return done(number, status, error=rendered)
+
+    def advise(self, error: BaseException, rendered: dict[str, str]) -> None:
+        """Adds a line of advice where the cause is certain."""
+        try:
+            advice = advise(error, self.names)
+        except Exception:  # a hostile exception, or something that the advice did not expect: go without
+            return
+        if advice:
+            rendered["traceback"] += f"[hint] {advice}\n"
+        if advice == AWAIT:
+            self.rpc.unawaited.report(True)  # says the same
 
     def exit_code(self, error: SystemExit) -> int:
         """Returns the code as the interpreter would exit with, printing a text."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .results import ToolResult
-from .rpc import Call, Rpc
+from .rpc import PendingCall, Rpc
 
 _iskeyword = keyword.iskeyword
 _close_matches = difflib.get_close_matches
@@ -41,7 +41,7 @@ class Directory:
         self.aliases: dict[str, str] = {}
         self.loaded: tuple[str, ...] = ()
         self.proxies: dict[str, Server] = {}
-        self.tools: dict[str, list[str]] = {}  # server name → tool aliases, as far as they were listed
+        self.tools: dict[str, dict[str, str]] = {}  # server name → tool alias → signature, as far as they were listed
 
     def update(self, servers: list[dict[str, Any]], loaded: list[str]) -> None:
         """Takes the list of an `execute` frame."""
@@ -71,7 +71,7 @@ class Directory:
             self.proxies[name] = Server(self, name)
         return self.proxies[name]
 
-    def call(self, server: object, tool: str, arguments: Mapping[str, Any] | None) -> Call:
+    def call(self, server: object, tool: str, arguments: Mapping[str, Any] | None) -> PendingCall:
         """Starts a call of a tool."""
         name = self.resolve(server)
         if not isinstance(tool, str):
@@ -112,7 +112,7 @@ class Server:
         raise TypeError(message)
 
     def __dir__(self) -> list[str]:
-        return self._sandpy_directory.tools.get(self._sandpy_name, [])
+        return list(self._sandpy_directory.tools.get(self._sandpy_name, ()))
 
     def __repr__(self) -> str:
         return f"<MCP server {self._sandpy_name!r}>"
@@ -133,7 +133,7 @@ class Tool:
         self.__name__ = name
         self.__qualname__ = f"{server._sandpy_name}.{name}"
 
-    def __call__(self, /, *positional: Any, **arguments: Any) -> Call:
+    def __call__(self, /, *positional: Any, **arguments: Any) -> PendingCall:
         """Starts a call; `await` it, or use its `.result()`."""
         if positional:
             message = f"{self.__qualname__}() takes keyword arguments only, as in {self.__name__}(name=value)"

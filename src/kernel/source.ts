@@ -1,5 +1,6 @@
 /** The only import of the sandbox's Python. It is embedded in the binary and travels over the container's stdin. */
 import { createHash } from "node:crypto";
+import advice from "../../sandbox/kernel/advice.py" with { type: "text" };
 import bootstrap from "../../sandbox/kernel/bootstrap.py" with { type: "text" };
 import cell from "../../sandbox/kernel/cell.py" with { type: "text" };
 import codec from "../../sandbox/kernel/codec.py" with { type: "text" };
@@ -17,12 +18,15 @@ import results from "../../sandbox/kernel/results.py" with { type: "text" };
 import rpc from "../../sandbox/kernel/rpc.py" with { type: "text" };
 import runner from "../../sandbox/kernel/runner.py" with { type: "text" };
 import supervisor from "../../sandbox/kernel/supervisor.py" with { type: "text" };
+import tidy from "../../sandbox/kernel/tidy.py" with { type: "text" };
 import tools from "../../sandbox/kernel/tools.py" with { type: "text" };
+import unawaited from "../../sandbox/kernel/unawaited.py" with { type: "text" };
 import watcher from "../../sandbox/kernel/watcher.py" with { type: "text" };
 import wire from "../../sandbox/kernel/wire.py" with { type: "text" };
 import type { SandboxSettings } from "./protocol.ts";
 
 const FILES: Readonly<Record<string, string>> = {
+  "advice.py": advice,
   "cell.py": cell,
   "codec.py": codec,
   "console.py": console,
@@ -39,7 +43,9 @@ const FILES: Readonly<Record<string, string>> = {
   "rpc.py": rpc,
   "runner.py": runner,
   "supervisor.py": supervisor,
+  "tidy.py": tidy,
   "tools.py": tools,
+  "unawaited.py": unawaited,
   "watcher.py": watcher,
   "wire.py": wire,
 };

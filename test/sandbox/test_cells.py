@@ -167,7 +167,7 @@ class Errors(Shared):
             ("raise ValueError('\\ud800')", "ValueError"),
             ("'x' * (1 << 60)", "MemoryError"),
             ("return 5", "SyntaxError"),
-            ("  x = 1", "IndentationError"),
+            ("if True:\n    x = 1\n  y = 2", "IndentationError"),
             ("(" * 1000, "SyntaxError"),
             ("input('name? ')", "EOFError"),
             ("import sys; sys.stdin.readline()", "EOFError"),

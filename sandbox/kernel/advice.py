@@ -1,0 +1,187 @@
+"""What to do about errors that have one likely cause in this sandbox: a line after the traceback."""
+
+from __future__ import annotations
+
+import difflib
+import errno
+import re
+from typing import Any, Callable, Union
+
+from .names import Names
+from .render import safe_str
+
+AWAIT = "this was not awaited: write `await` before the call, or `await asyncio.gather(...)` around several"
+NO_NETWORK = "the sandbox has no network; what is outside is reached through the tools of MCP servers"
+RESULT = (
+    "the result of a tool has `.text`, `.data` (structured content or parsed JSON) and `.images`; it is a dict itself"
+)
+PLACES = "/workspace and /tmp"
+SHOWN = 20
+
+_close_matches = difflib.get_close_matches
+_installer = re.compile(r"\b(pip3?|uv|conda|apt|apt-get|apk)\b.*\b(install|add)\b")
+_magic = re.compile(r"(%{1,2}[a-z_]{2,}|![a-z./])", re.IGNORECASE)
+_users_path = re.compile(r"/(home|Users|root|mnt|media|Volumes)/|~|[A-Za-z]:[\\/]")
+_lazy = r"(PendingCall|_GatheringFuture|coroutine|_asyncio\.Future|_asyncio\.Task)\b"
+_literals = {"true": "True", "false": "False", "null": "None"}
+_commands = frozenset(
+    {"pip", "pip3", "uv", "conda", "apt", "apt-get", "apk", "brew", "curl", "wget", "git", "npm", "npx"}
+)
+_unreachable = frozenset({errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN})
+
+
+def advise(error: BaseException, names: Names) -> str:
+    """Returns one line, or "" where the cause is not certain."""
+    kinds = [cls.__name__ for cls in type(error).__mro__]
+    message = safe_str(error)
+    for kind, pattern, advice in RULES:
+        found = re.search(pattern, message) if kind in kinds else None
+        if found:
+            text = advice if isinstance(advice, str) else advice(error, found, names)
+            if text:
+                return text
+    return ""
+
+
+def _servers(names: Names) -> str:
+    aliases = list(names.directory.aliases)
+    more = ["…"] if len(aliases) > SHOWN else []
+    return ", ".join([*(f"mcp_{alias}" for alias in aliases[:SHOWN]), *more])
+
+
+def _server_name(name: str, names: Names) -> str:
+    """Advises about a name that may stand for a server."""
+    if not names.directory.aliases:
+        return "no MCP server is configured" if name.startswith("mcp_") else ""
+    if name in names.directory.aliases:
+        return f"this server is `mcp_{name}`, without import"
+    if not name.startswith("mcp_"):
+        return ""
+    near = _close_matches(name, [f"mcp_{alias}" for alias in names.directory.aliases], 1, 0.75)
+    mean = f"did you mean `{near[0]}`? " if near else ""
+    return f"{mean}The servers are {_servers(names)}"
+
+
+def _missing_name(error: Any, found: re.Match[str], names: Names) -> str:
+    name = found[1]
+    if name in _literals:
+        return f"JSON's {name} is {_literals[name]} in Python; json.loads parses JSON text"
+    return _server_name(name, names)
+
+
+def _missing_module(error: Any, found: re.Match[str], names: Names) -> str:
+    name = error.name or ""
+    if not name or "." in name:
+        return ""
+    if name == "nest_asyncio":
+        return "it is not needed: write `await` at top level"
+    return _server_name(name, names) or (
+        f"{name} is not in the sandbox and cannot be installed, since there is no network: "
+        "use the standard library, or a tool of an MCP server"
+    )
+
+
+def _missing_function(error: Any, found: re.Match[str], names: Names) -> str:
+    name, runtime = found["name"], names.runtime
+    if found["module"] == "mcp" and name in runtime.__all__:
+        return f"it is `runtime.{name}`"
+    functions = [each for each in runtime.__all__ if each.islower() and not each.endswith("_sync")]
+    return _server_name(name, names) or f"runtime has {', '.join(functions)}"
+
+
+def _missing_server(error: Any, found: re.Match[str], names: Names) -> str:
+    known = ", ".join(repr(name) for name in list(names.directory.servers)[:SHOWN])
+    return f"name a server, one of {known}" if known else "no MCP server is configured"
+
+
+def _no_network(error: Any, found: re.Match[str], names: Names) -> str:
+    seen: list[Any] = []
+    while error is not None and error not in seen and len(seen) < 8:
+        seen.append(error)
+        if type(error).__name__ == "gaierror" or getattr(error, "errno", None) in _unreachable:
+            return NO_NETWORK
+        reason = getattr(error, "reason", None)
+        error = reason if isinstance(reason, BaseException) else error.__cause__ or error.__context__
+    return ""
+
+
+def _missing_file(error: Any, found: re.Match[str], names: Names) -> str:
+    name = error.filename
+    if not isinstance(name, str):
+        return ""
+    if name in _commands:
+        return f"the sandbox has no {name}, and no network"
+    if _users_path.match(name):
+        return "the user's files are not in the sandbox: reach them through an MCP server that has them"
+    return ""
+
+
+def _read_only(error: Any, found: re.Match[str], names: Names) -> str:
+    return f"only {PLACES} can be written" if error.errno == errno.EROFS else ""
+
+
+def _failed_command(error: Any, found: re.Match[str], names: Names) -> str:
+    command = error.cmd if isinstance(error.cmd, str) else " ".join(map(str, error.cmd))
+    return "nothing can be installed: the sandbox has no network" if _installer.search(command) else ""
+
+
+def _usage(error: Any, found: re.Match[str], names: Names) -> str:
+    server, tool = (error.server, error.tool) if hasattr(error, "server") else found.groups()
+    if not server or not tool:
+        return ""
+    known = names.directory.tools.get(server, {}).get(tool.replace("-", "_"))
+    return f"it is {known}" if known else f"see `await runtime.query_tool_docs({server!r}, {tool!r})`"
+
+
+def _foreign_line(error: Any, found: re.Match[str], names: Names) -> str:
+    line = (error.text or "").strip()
+    if line.startswith("```"):
+        return "send Python alone, without Markdown fences"
+    if not _magic.match(line):
+        return ""
+    if _installer.search(line):
+        return "this is no IPython, and nothing can be installed: the sandbox has no network"
+    if line.startswith("!"):
+        return f"this is no IPython: subprocess.run({line[1:].strip()!r}, shell=True) runs a command"
+    return "this is no IPython: leave out lines that start with %"
+
+
+Advice = Callable[[Any, "re.Match[str]", Names], str]
+
+# The name of an exception's class, a pattern in its message, what to do about it. The first that says something wins.
+RULES: tuple[tuple[str, str, Union[str, Advice]], ...] = (
+    ("ModuleNotFoundError", "", _missing_module),
+    ("ImportError", r"^cannot import name '(?P<name>\w+)' from '(?P<module>mcp(\.runtime)?)'", _missing_function),
+    ("AttributeError", r"^module '(?P<module>mcp(\.runtime)?)' has no attribute '(?P<name>\w+)'", _missing_function),
+    ("NameError", r"^name '(\w+)' is not defined", _missing_name),
+    ("TypeError", rf"(['\"]|not |got ){_lazy}(?! was)", AWAIT),
+    ("AttributeError", rf"^'{_lazy}", AWAIT),
+    ("TypeError", r"(['\"]|not )ToolResult\b", RESULT),
+    ("AttributeError", "^'ToolResult' object", RESULT),
+    (
+        "AttributeError",
+        "^'AwaitableList' object",
+        "it is a list of names; `discovered_servers(detailed=True)` has dicts",
+    ),
+    ("TypeError", r"^(list_tools|query_tool_docs)(_sync)?\(\) missing .* 'server'", _missing_server),
+    ("TypeError", r"^(.+)\.([^.]+)\(\) takes keyword arguments only, as in", _usage),
+    ("MCPError", r"(?i)-32602|invalid arguments|validation error", _usage),
+    ("RuntimeError", r"^asyncio\.run\(\) cannot be called from a running", "write `await` at top level instead"),
+    ("RuntimeError", r"^(Cannot run the|This) event loop (while|is already)", "write `await` at top level instead"),
+    (
+        "RuntimeError",
+        "^no running event loop",
+        "code without top-level `await` runs outside the loop: add `await asyncio.sleep(0)`",
+    ),
+    ("FileNotFoundError", "", _missing_file),
+    ("OSError", "", _no_network),
+    ("OSError", "", _read_only),
+    ("CalledProcessError", "", _failed_command),
+    (
+        "SyntaxError",
+        r"^'await' outside async function",
+        "make the function `async def`, and `await` where it is called",
+    ),
+    ("SyntaxError", r"^'return' outside function", "put the value itself on the last line: it is shown"),
+    ("SyntaxError", "", _foreign_line),
+)

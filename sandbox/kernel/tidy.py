@@ -1,0 +1,26 @@
+"""Takes off what models wrap code in, where no Python could begin that way, and keeps the line numbers."""
+
+from __future__ import annotations
+
+import re
+
+_fence = re.compile(r"\s*```[\w.+-]*[ \t]*\r?\n(.*?)\r?\n?[ \t]*```\s*", re.DOTALL)
+_other_fence = re.compile(r"^[ \t]*```", re.MULTILINE)
+_margin = re.compile(r"(?:[ \t]*\r?\n)*([ \t]+)(?=\S)")
+
+
+def tidy(source: str) -> str:
+    """Removes a byte order mark, one Markdown fence around it all, and indentation that all lines share."""
+    source = source[1:] if source.startswith("\ufeff") else source
+    fenced = _fence.fullmatch(source)
+    if fenced and not _other_fence.search(fenced[1]):
+        source = "\n" * source.count("\n", 0, fenced.start(1)) + fenced[1]
+    margin = _margin.match(source)
+    return source if margin is None else _dedent(source, margin[1])
+
+
+def _dedent(source: str, margin: str) -> str:
+    lines = source.splitlines(True)
+    if all(line.startswith(margin) or not line.strip() for line in lines):
+        return "".join(line[len(margin) :] if line.startswith(margin) else line.lstrip(" \t") for line in lines)
+    return source

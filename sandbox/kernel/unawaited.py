@@ -1,0 +1,67 @@
+"""Calls and coroutines that nobody awaited: Python loses them silently, or says so late and far away."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import warnings
+from collections import Counter
+from typing import Any
+
+from .render import OURS
+
+_current_task = asyncio.current_task
+_get_running_loop = asyncio._get_running_loop
+_get_ident = threading.get_ident
+_main_thread = threading.get_ident()
+
+MAX_NAMES = 5
+
+
+class Unawaited:
+    """What to say of them at the end of a cell."""
+
+    def __init__(self) -> None:
+        self.calls: dict[int, tuple[str, Any]] = {}
+        self.coroutines: Counter[str] = Counter()
+        warnings._warn_unawaited_coroutine = self.drop  # type: ignore[attr-defined]
+
+    def drop(self, coroutine: Any) -> None:
+        """Takes a coroutine that ends unawaited. The interpreter calls it in place of its own warning."""
+        if not coroutine.cr_code.co_filename.startswith(OURS):
+            self.coroutines[coroutine.__qualname__] += 1
+
+    def start(self, number: int, label: str) -> None:
+        """Takes a new call; other threads wait for theirs in ways of their own."""
+        if _get_ident() == _main_thread:
+            loop = _get_running_loop()
+            self.calls[number] = label, None if loop is None else _current_task(loop)
+
+    def see(self, number: int) -> None:
+        """Forgets a call that somebody takes the result of, or that is shown."""
+        self.calls.pop(number, None)
+
+    def report(self, failed: bool) -> str:
+        """Words what was found since the last time, "" for nothing, and forgets it. After an error only calls count:
+        a coroutine did nothing, and most likely the error kept it from being awaited."""
+        calls: Counter[str] = Counter()
+        for number, (label, task) in list(self.calls.items()):
+            if task is None or task.done():  # a background task may still come to its await
+                calls[label] += 1
+                self.calls.pop(number, None)
+        coroutines, self.coroutines = self.coroutines, Counter()
+        lines = []
+        if calls:
+            lines.append(
+                f"{_join(calls)}: called without `await`, so the result or error is not known; write `await` before"
+                " the call, or `await asyncio.gather(...)` around several"
+            )
+        if coroutines and not failed:
+            lines.append(f"{_join(coroutines)}: called without `await`, so it did not run")
+        return "".join(f"{line}\n" for line in lines)
+
+
+def _join(names: Counter[str]) -> str:
+    shown = [name if count == 1 else f"{name} ({count} times)" for name, count in names.most_common(MAX_NAMES)]
+    more = len(names) - len(shown)
+    return ", ".join([*shown, f"{more} more"] if more else shown)

@@ -1,0 +1,233 @@
+"""What a model reads when it makes a natural mistake, and which ones are none."""
+
+from __future__ import annotations
+
+import unittest
+
+from harness import Sandbox
+from test_printed import SIGNATURE, answer
+
+
+class Advice(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.sandbox = Sandbox(answer=answer)
+        cls.sandbox.run("import asyncio, json, subprocess, socket, sys\nfrom urllib.error import URLError")
+
+    @classmethod
+    def tearDownClass(cls) -> None:
+        cls.sandbox.close()
+
+    def hint(self, code: str) -> str:
+        """Runs a cell that must fail; returns its hint, "" without one."""
+        outcome = self.sandbox.run(code)
+        self.assertEqual(outcome.status, "error", outcome)
+        _, found, hint = outcome.error["traceback"].partition("\n[hint] ")
+        self.assertEqual(hint.count("\n"), 1 if found else 0, outcome)
+        return hint.strip()
+
+    def test_says_what_to_do(self) -> None:
+        rows = [
+            ("mcp_fx.send_it().text", "write `await` before the call"),
+            ("mcp_fx.send_it()['content']", "write `await` before the call"),
+            ("for t in runtime.list_tools('fx'): pass", "write `await` before the call"),
+            ("len(runtime.list_tools('fx'))", "write `await` before the call"),
+            ("'x' + mcp_fx.send_it()", "write `await` before the call"),
+            ("json.loads(mcp_fx.send_it())", "write `await` before the call"),
+            ("async for t in runtime.list_tools('fx'): pass", "write `await` before the call"),
+            ("for r in asyncio.gather(mcp_fx.send_it()): r.text", "write `await` before the call"),
+            ("async def f(): pass\nf().x", "write `await` before the call"),
+            ("r = await mcp_fx.send_it()\njson.loads(r)", "`.text`, `.data`"),
+            ("(await mcp_fx.send_it()).json()", "`.text`, `.data`"),
+            ("'x' + (await mcp_fx.send_it())", "`.text`, `.data`"),
+            ("import pandas.core", "pandas is not in the sandbox and cannot be installed"),
+            ("import nest_asyncio", "write `await` at top level"),
+            ("import mcp_fy", "did you mean `mcp_fx`? The servers are mcp_fx, mcp_my_server"),
+            ("await mcp_my_servr.x()", "did you mean `mcp_my_server`?"),
+            ("await mcp_other.x()", "The servers are mcp_fx, mcp_my_server"),
+            ("await my_server.x()", "this server is `mcp_my_server`"),
+            ("[true]", "JSON's true is True in Python"),
+            ("await runtime.list_tools()", "name a server, one of 'fx', 'my-server'"),
+            ("await runtime.query_tool_docs()", "name a server, one of 'fx', 'my-server'"),
+            ("runtime.get_tools('fx')", "runtime has call_tool, discovered_servers"),
+            ("mcp.call_tool('fx', 'send-it')", "it is `runtime.call_tool`"),
+            ("from mcp import fx", "this server is `mcp_fx`"),
+            ("runtime.discovered_servers().items()", "discovered_servers(detailed=True)"),
+            ("async def f(): pass\nasyncio.create_task(f())", "add `await asyncio.sleep(0)`"),
+            ("async def f(): pass\nawait f()\nasyncio.run(f())", "write `await` at top level"),
+            ("raise URLError(socket.gaierror(-3, 'Temporary failure'))", "no network"),
+            ("raise OSError(101, 'Network is unreachable')", "no network"),
+            (
+                "try:\n    raise socket.gaierror(-3, '')\nexcept OSError as e:\n    raise ConnectionError from e",
+                "no network",
+            ),
+            ("raise OSError(30, 'Read-only file system', '/etc/x')", "only /workspace and /tmp"),
+            ("open('/home/me/notes.md')", "the user's files are not in the sandbox"),
+            ("raise FileNotFoundError(2, 'No such file', 'pip')", "has no pip, and no network"),
+            (
+                "raise subprocess.CalledProcessError(1, ['python', '-m', 'pip', 'install', 'x'])",
+                "nothing can be installed",
+            ),
+            ("def f():\n    await mcp_fx.send_it()", "make the function `async def`"),
+            ("return 5", "put the value itself on the last line"),
+            ("%pip install pandas", "nothing can be installed"),
+            ("%matplotlib inline", "leave out lines that start with %"),
+            ("!ls -la", "subprocess.run('ls -la', shell=True)"),
+            ("```python\n1\n```\n```python\n2\n```", "without Markdown fences"),
+        ]
+        for code, part in rows:
+            with self.subTest(code=code):
+                self.assertIn(part, self.hint(code))
+
+    def test_shows_how_a_tool_is_called(self) -> None:
+        rows = [
+            ("mcp_fx.send_it('x')", "fx", "send_it"),
+            ("await mcp_fx.send_it(wrong=1)", "fx", "send_it"),
+            ("await mcp_fx['send-it'](wrong=1)", "fx", "send-it"),
+        ]
+        with Sandbox(answer=answer) as sandbox:
+            for code, server, tool in rows:
+                text = sandbox.run(code).error["traceback"]
+                self.assertIn(f"[hint] see `await runtime.query_tool_docs('{server}', '{tool}')`\n", text)
+            sandbox.run("await runtime.list_tools('fx')")
+            for code, _, _ in rows:
+                self.assertIn(f"[hint] it is {SIGNATURE}\n", sandbox.run(code).error["traceback"])
+
+    def test_keeps_silent_where_the_cause_is_not_certain(self) -> None:
+        rows = [
+            "undefined_name",
+            "my_servers",
+            "import json.nothing",
+            "raise ModuleNotFoundError('x')",
+            "class PendingCall: pass\n[].PendingCall",
+            "class Task: pass\nTask().text",
+            "class ToolResult_: pass\nToolResult_().x",
+            "open('/workspace/nothing')",
+            "open('nothing')",
+            "raise ConnectionRefusedError(111, 'Connection refused')",
+            "try:\n    raise socket.gaierror(-3, '')\nexcept OSError:\n    raise ValueError",
+            "raise subprocess.CalledProcessError(1, 'ls')",
+            "await asyncio.sleep(print)",
+            "x = 'a %s'\n% 5",
+            "x = '''\n```python\n''' +",
+            "raise RuntimeError('x')",
+            "1 / 0",
+        ]
+        for code in rows:
+            with self.subTest(code=code):
+                self.assertEqual(self.hint(code), "")
+
+    def test_survives_hostile_exceptions(self) -> None:
+        code = (
+            "class E(Exception):\n    def __getattribute__(self, name): raise SystemExit\n"
+            "    def __str__(self): raise ValueError\nraise E"
+        )
+        self.assertEqual(self.sandbox.run(code).status, "error")
+        self.assertEqual(self.hint("e = OSError()\ne.reason = e\nraise e"), "")
+        self.assertEqual(self.sandbox.run("1").result, "1")
+
+
+class Awaits(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.sandbox = Sandbox(answer=answer)
+        cls.sandbox.run("import asyncio, threading\nasync def f(): pass")
+
+    @classmethod
+    def tearDownClass(cls) -> None:
+        cls.sandbox.close()
+
+    def test_reports_what_nobody_awaited(self) -> None:
+        rows = [
+            ("mcp_fx.send_it()\nprint()", "fx.send_it: called without `await`, so the result or error is not known"),
+            ("for _ in range(3): mcp_fx.send_it()", "fx.send_it (3 times): called without"),
+            ("r = mcp_fx.send_it(), mcp_fx.bare()", "fx.send_it, fx.bare: called without"),
+            ("r = asyncio.gather(mcp_fx.send_it(), mcp_fx.send_it())", "fx.send_it (2 times)"),
+            ("async def g(): mcp_fx.send_it()\nawait asyncio.gather(g(), g())", "fx.send_it (2 times)"),
+            ("mcp_fx.send_it()\nraise ValueError", "fx.send_it: called without"),
+            ("mcp_fx.send_it()\nraise SystemExit", "fx.send_it: called without"),
+            ("import sys\nmcp_fx.send_it()\nsys.stderr.close()", "fx.send_it: called without"),
+            ("f()\n1", "f: called without `await`, so it did not run"),
+            ("f()", "f: called without `await`, so it did not run"),
+        ]
+        for code, start in rows:
+            with self.subTest(code=code):
+                stderr = self.sandbox.run(code).stderr
+                self.assertTrue(stderr.startswith(start), stderr)
+                self.assertEqual(stderr.count("\n"), 1)
+                self.assertEqual(self.sandbox.run("1").stderr, "")
+
+    def test_reports_nothing_else(self) -> None:
+        rows = [
+            "await mcp_fx.send_it()",
+            "mcp_fx.send_it().result()",
+            "r = await asyncio.gather(*[mcp_fx.send_it() for _ in range(3)])",
+            "r = asyncio.run(mcp_fx.send_it())",
+            "mcp_fx.send_it()",  # it is shown, and says it itself
+            "print(mcp_fx.send_it())",
+            "c = mcp_fx.send_it()\nwhile not c.done(): await asyncio.sleep(0)",
+            "t = asyncio.ensure_future(mcp_fx.send_it())\nawait asyncio.wait([t])",
+            "t = threading.Thread(target=lambda: mcp_fx.send_it().result())\nt.start()\nt.join()",
+            "async def later():\n    await asyncio.sleep(0)\n    await mcp_fx.send_it()\n"
+            "t = asyncio.ensure_future(later())\nawait asyncio.sleep(0)",
+            "runtime.discovered_servers()",
+            "c = f()\nawait c",
+        ]
+        for code in rows:
+            with self.subTest(code=code):
+                self.assertEqual(self.sandbox.run(code).stderr, "")
+                self.assertEqual(self.sandbox.run("1").stderr, "")
+
+    def test_says_it_once(self) -> None:
+        for code in ("mcp_fx.send_it().text", "f().text", "await f()\nasyncio.run(f())"):
+            with self.subTest(code=code):
+                outcome = self.sandbox.run(code)
+                self.assertIn("[hint] ", outcome.error["traceback"])
+                self.assertEqual(outcome.stderr, "")
+                self.assertEqual(self.sandbox.run("import gc; gc.collect(); 1").stderr, "")
+
+    def test_leaves_a_generator_alone_that_an_error_came_through(self) -> None:
+        self.sandbox.run(
+            "def gen():\n    try:\n        1 / 0\n    except ZeroDivisionError as e:\n        yield e\n    yield 'on'\n"
+            "g = gen()"
+        )
+        self.assertEqual(self.sandbox.run("raise next(g)").error["ename"], "ZeroDivisionError")
+        self.assertEqual(self.sandbox.run("next(g)").result, "'on'")
+
+    def test_lets_a_call_be_awaited_later(self) -> None:
+        self.sandbox.run("c = mcp_fx.send_it()")
+        self.assertEqual(self.sandbox.run("(await c).text").result, "'ok'")
+
+
+class Source(unittest.TestCase):
+    def test_takes_off_what_code_is_wrapped_in(self) -> None:
+        rows = [
+            ("    import math\n    if True:\n        x = 5\n\n    x", "5"),
+            ("\n\t\tx = 6\r\n\t\tx", "6"),
+            ("  # why\n  7", "7"),
+            ("  '''\n  a'''", "'\\na'"),
+            ("\ufeff8", "8"),
+            ("```python\n9\n```", "9"),
+            ("\n```\r\n    10\r\n```\n", "10"),
+            ("```py\n# ```\n11\n```", "11"),
+            # and nothing where it is Python already
+            ("    # why\n'''\n  \n   a'''", "'\\n  \\n   a'"),
+            ("'''\n```\n'''", "'\\n```\\n'"),
+        ]
+        with Sandbox() as sandbox:
+            for code, result in rows:
+                with self.subTest(code=code):
+                    outcome = sandbox.run(code)
+                    self.assertEqual(outcome.result, result, outcome)
+            self.assertIn("line 3, in <module>\n    1 / 0\n", sandbox.run("\n```\n  1 / 0\n```").error["traceback"])
+            self.assertEqual(sandbox.run("  x = 1\n y = 2").error["ename"], "IndentationError")
+
+    def test_lets_servers_be_imported(self) -> None:
+        with Sandbox(answer=answer) as sandbox:
+            code = "import mcp_fx, mcp_servers, runtime as rt\nfrom mcp_my_server import send_it\n"
+            outcome = sandbox.run(code + "(await send_it()).text, mcp_fx, mcp_servers, rt is runtime")
+            self.assertEqual(outcome.result, "('ok', <MCP server 'fx'>, <MCP servers: fx, my-server>, True)")
+
+
+if __name__ == "__main__":
+    unittest.main()
