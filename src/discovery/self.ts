@@ -3,8 +3,9 @@ import { basename, delimiter, isAbsolute, join } from "node:path";
 import type { NamedDefinition } from "./normalize.ts";
 
 const OWN_NAME = "sandpy";
-/** Programs that run another one which their arguments name. */
+/** Programs that run another one, which their first argument names: those that follow belong to that one. */
 const RUNNERS = new Set(["npx", "bunx", "pnpx", "npm", "pnpm", "yarn", "bun", "node", "env", "uvx", "pipx"]);
+const RUNNER_COMMANDS = new Set(["dlx", "exec", "run", "x"]);
 
 /** How the bridge recognises itself. */
 export interface SelfCheck {
@@ -22,13 +23,18 @@ export interface SelfCheck {
 export async function isSelfReference({ transport }: NamedDefinition, self: SelfCheck): Promise<boolean> {
   const { command, args } = transport;
   if (isOwnName(command)) return true;
-  if (RUNNERS.has(programName(command)) && args.some(isOwnName)) return true;
+  if (RUNNERS.has(programName(command)) && isOwnName(findRunnersProgram(args) ?? "")) return true;
   if (self.selfPath === undefined) return false;
   const [own, configured] = await Promise.all([
     resolveReal(self.selfPath),
     findProgram(command, self.searchPath),
   ]);
   return own !== undefined && own === configured;
+}
+
+/** The first word that is no flag, no variable for `env`, and no command of the runner itself. */
+function findRunnersProgram(args: readonly string[]): string | undefined {
+  return args.find((word) => !/^-|^\w+=/.test(word) && !RUNNER_COMMANDS.has(word));
 }
 
 function isOwnName(word: string): boolean {

@@ -168,9 +168,9 @@ describe("the bridge itself", () => {
   test("is left out, whatever it is called", async () => {
     const { servers, problems } = await discoverIn("self");
 
-    expect(namesOf(servers)).toEqual(["other", "folder", "argument"]);
+    expect(namesOf(servers)).toEqual(["other", "folder", "clone", "script", "argument"]);
     expect(problems).toEqual(
-      ["by-name", "by-path", "by-npx", "by-scope", "windows"].map(
+      ["by-name", "by-path", "by-npx", "by-scope", "by-exec", "by-env", "windows"].map(
         (name) => `MCPs/all.json: "${name}" ${reason}`,
       ),
     );
@@ -201,7 +201,7 @@ describe("the bridge itself", () => {
   test("may stay where the user allows it", async () => {
     const { servers, problems } = await discoverIn("self", { MCP_BRIDGE_ALLOW_SELF_SERVER: "1" });
 
-    expect([servers.length, problems]).toEqual([8, []]);
+    expect([servers.length, problems]).toEqual([12, []]);
   });
 });
 
