@@ -262,7 +262,7 @@ class Supervisor:
         for fd in (*self.sources, dead.frames_in):
             self.watcher.set(fd, 0, lambda _: None)
         dead.close()
-        self.say({"type": "died", "generation": dead.generation, **cause})
+        self.say({"type": "died", "generation": dead.generation, "execution": self.executing, **cause})
         self.useless = 0 if cause["reason"] == "reset" else self.useless + 1
         if self.useless >= MAX_USELESS_KERNELS:
             complain(f"{self.useless} kernels in a row died before they executed anything; the last: {cause}")

@@ -2,7 +2,6 @@ import { BridgeError } from "../core/errors.ts";
 import { aborted, type Closable } from "../core/lifecycle.ts";
 import type { Log } from "../core/log.ts";
 import type { KernelEvents } from "../kernel/kernel.ts";
-import type { RpcFrame } from "../kernel/protocol.ts";
 import type { KernelSource, StartedKernel } from "../session/kernel-source.ts";
 
 /** The next spare waits until the call that took the last one has had the machine to itself for a moment. */
@@ -131,12 +130,12 @@ class AttachableEvents implements KernelEvents {
     return this.#taker?.onStream(name, text);
   }
 
-  onRpc(frame: RpcFrame): void {
-    this.#taker?.onRpc(frame);
+  onRpc(...request: Parameters<KernelEvents["onRpc"]>): void {
+    this.#taker?.onRpc(...request);
   }
 
-  onDied(frame: Parameters<KernelEvents["onDied"]>[0]): void {
-    this.#taker?.onDied(frame);
+  onDied(...death: Parameters<KernelEvents["onDied"]>): void {
+    this.#taker?.onDied(...death);
   }
 
   onEnded(reason: string): void {

@@ -1,33 +1,41 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { LineSplitter } from "../core/lines.ts";
 import type { Log } from "../core/log.ts";
 import { type IncomingLine, MAX_FRAME_BYTES, parseLine } from "./protocol.ts";
 
 /** Invalid lines are logged up to this many; user code can write them without end. */
 const MAX_LOGGED = 5;
+/** After so long without a pause, timers and other peers get their turn: a sandbox can write without end. */
+const MAX_BUSY_MS = 20;
 
 /**
- * Reads frames from the sandbox until its output ends and hands each to `onLine`, in order; where that returns a
- * promise, nothing more is read until it settles, which in the end blocks the writer. Lines that are not frames are
- * dropped. Returns why it stopped: the stream ended, or a line was longer than the protocol allows (the supervisor
- * cuts such lines of the kernel itself, so it is no longer what we started).
+ * Reads frames from the sandbox until its output ends and hands each to `onLine`, with its length and in order; where
+ * that returns a promise, nothing more is read until it settles, which in the end blocks the writer. Lines that are not
+ * frames are dropped. Returns why it stopped: the stream ended, or a line was longer than the protocol allows (the
+ * supervisor cuts such lines of the kernel itself, so it is no longer what we started).
  */
 export async function readFrames(
   stdout: AsyncIterable<Uint8Array>,
-  onLine: (line: IncomingLine) => void | Promise<void>,
+  onLine: (line: IncomingLine, bytes: number) => void | Promise<void>,
   log: Log,
 ): Promise<"ended" | "overflow"> {
   const splitter = new LineSplitter(MAX_FRAME_BYTES + 16);
   let invalid = 0;
+  let busySince = performance.now();
   for await (const chunk of stdout) {
     for (const split of splitter.push(chunk)) {
       if (split.kind === "overflow") return "overflow";
       const parsed = parseLine(split.bytes);
       if ("line" in parsed) {
-        const wait = onLine(parsed.line);
+        const wait = onLine(parsed.line, split.bytes.length);
         if (wait !== undefined) await wait; // always awaiting would cost a turn of the event loop for each frame
       } else {
         invalid += 1;
         if (invalid <= MAX_LOGGED) log.warning("dropped a line from the sandbox", { reason: parsed.invalid });
+      }
+      if (performance.now() - busySince > MAX_BUSY_MS) {
+        await nextTurn();
+        busySince = performance.now();
       }
     }
   }

@@ -8,6 +8,7 @@ import {
   type DoneFrame,
   type ExecuteFrame,
   type IncomingLine,
+  MAX_FRAME_BYTES,
   type OutgoingLine,
   PROTOCOL,
   type RpcFrame,
@@ -27,9 +28,10 @@ export type ExecutionEnd =
 export interface KernelEvents {
   /** A promise holds back the sandbox until it settles. */
   onStream(name: "stdout" | "stderr", text: string): void | Promise<void>;
-  onRpc(frame: RpcFrame): void;
-  /** The Python process is gone and its state with it; the sandbox has a fresh one. */
-  onDied(frame: DiedFrame): void;
+  /** `bytes` is the frame's length. */
+  onRpc(frame: RpcFrame, bytes: number): void;
+  /** The Python process is gone and its state with it; the sandbox has a fresh one, in which an execution goes on. */
+  onDied(frame: DiedFrame, isDuringExecution: boolean): void;
   /** The sandbox is gone for good. Called once. */
   onEnded(reason: string): void;
 }
@@ -112,26 +114,28 @@ class FrameKernel implements Kernel {
   execute(frame: Omit<ExecuteFrame, "type">): Promise<ExecutionEnd> {
     if (this.#gone !== undefined) return Promise.resolve({ kind: "ended", reason: this.#gone });
     if (this.#execution !== undefined) throw new BridgeError("INTERNAL", "a kernel runs one cell at a time");
+    const line = renderLine(["k", { type: "execute", ...frame }]);
+    if (isTooLong(line)) return Promise.resolve({ kind: "done", frame: refusedCell(frame.id) });
     return new Promise((resolve) => {
       this.#execution = { id: frame.id, settle: resolve };
-      void this.#send(["k", { type: "execute", ...frame }]);
+      void this.#send(line);
     });
   }
 
   interrupt(id: number): void {
-    void this.#send(["s", { type: "interrupt", id }]);
+    void this.#send(renderLine(["s", { type: "interrupt", id }]));
   }
 
   async reset(deadlineMs: number): Promise<void> {
     const ready = new Promise<void>((resolve) => {
       this.#onReady = resolve;
     });
-    void this.#send(["s", { type: "reset" }]);
+    void this.#send(renderLine(["s", { type: "reset" }]));
     await withDeadline(ready, deadlineMs, "replacing the Python process");
   }
 
   reply(line: Extract<OutgoingLine, readonly ["k", unknown]>): Promise<void> {
-    return this.#send(line);
+    return this.#send(renderReply(line));
   }
 
   close(): Promise<void> {
@@ -143,13 +147,13 @@ class FrameKernel implements Kernel {
     return this.close();
   }
 
-  async #send(line: OutgoingLine): Promise<void> {
-    await this.#options.sandbox.write(renderLine(line)).catch(() => undefined); // gone: #read reports it
+  async #send(line: string): Promise<void> {
+    await this.#options.sandbox.write(line).catch(() => undefined); // gone: #read reports it
   }
 
   async #read(): Promise<void> {
     const { sandbox, log } = this.#options;
-    const stop = await readFrames(sandbox.stdout, (line) => this.#dispatch(line), log).catch(
+    const stop = await readFrames(sandbox.stdout, (line, bytes) => this.#dispatch(line, bytes), log).catch(
       () => "ended" as const,
     );
     if (stop === "overflow") {
@@ -161,9 +165,9 @@ class FrameKernel implements Kernel {
     }
   }
 
-  #dispatch([speaker, frame]: IncomingLine): void | Promise<void> {
+  #dispatch([speaker, frame]: IncomingLine, bytes: number): void | Promise<void> {
     if (speaker === "k") {
-      if (frame.type === "rpc") this.#options.events.onRpc(frame);
+      if (frame.type === "rpc") this.#options.events.onRpc(frame, bytes);
       else if (frame.id === this.#execution?.id) this.#settle({ kind: "done", frame });
       return;
     }
@@ -176,10 +180,15 @@ class FrameKernel implements Kernel {
       case "ready":
         this.#onReady();
         return;
-      case "died":
-        this.#options.events.onDied(frame);
-        this.#settle({ kind: "died", frame });
+      case "died": {
+        // A cell may have been on its way when the process died: it runs in the next one. A reset ends whatever was sent.
+        const isDuringExecution =
+          this.#execution !== undefined &&
+          (frame.execution === this.#execution.id || frame.reason === "reset");
+        this.#options.events.onDied(frame, isDuringExecution);
+        if (isDuringExecution) this.#settle({ kind: "died", frame });
         return;
+      }
     }
   }
 
@@ -205,6 +214,29 @@ class FrameKernel implements Kernel {
 function describeExit(exit: SandboxExit): string {
   const how = exit.code === null ? "it was killed" : `it ended with code ${exit.code}`;
   return exit.stderr === "" ? how : `${how}: ${exit.stderr}`;
+}
+
+/** The supervisor takes a longer line for the word of another program, and ends. JSON can be longer than what it says. */
+function isTooLong(line: string): boolean {
+  return Buffer.byteLength(line) - 1 > MAX_FRAME_BYTES;
+}
+
+function refusedCell(id: number): DoneFrame {
+  const evalue = `the code takes more than the ${MAX_FRAME_BYTES} bytes of JSON that can be sent at once`;
+  const error = { ename: "SandboxError", evalue, traceback: `SandboxError: ${evalue}` };
+  return { type: "done", id, status: "error", result: null, error, exit_code: null };
+}
+
+function renderReply(line: Extract<OutgoingLine, readonly ["k", unknown]>): string {
+  try {
+    const text = renderLine(line);
+    if (!isTooLong(text)) return text;
+  } catch {
+    // RangeError: JSON can be parsed at a depth at which it can not be written
+  }
+  const message = `the answer is nested too deeply, or takes more than the ${MAX_FRAME_BYTES} bytes of JSON that can be sent at once; ask for less`;
+  const error = { kind: "limit", message, server: null, tool: null } as const;
+  return renderLine(["k", { type: "reply_error", id: line[1].id, error }]);
 }
 
 function cancelledStart(): BridgeError {

@@ -22,6 +22,7 @@ const supervisorFrameSchema = z.discriminatedUnion("type", [
   z.object({
     type: z.literal("died"),
     generation: z.int().positive(),
+    execution: id.nullable(),
     reason: z.enum(["exit", "signal", "out_of_memory", "reset", "protocol"]),
     code: nullableInt,
     signal: nullableText,
@@ -110,7 +111,7 @@ export function parseLine(bytes: Uint8Array): { readonly line: IncomingLine } | 
   return parsed.success ? { line: parsed.data } : { invalid: "not a frame of protocol 1" };
 }
 
-/** Renders one line for the sandbox, newline included. */
+/** Renders one line for the sandbox, newline included. It may be longer than the sandbox takes. */
 export function renderLine(line: OutgoingLine): string {
   return `["${line[0]}",${JSON.stringify(line[1])}]\n`;
 }

@@ -49,6 +49,8 @@ class PythonSession implements Session {
   /** What was said of the sandbox: once is enough. */
   readonly #said = new Set<string>();
   #hasState = false;
+  /** Settles when the sandboxes that are not used any more are gone. */
+  #discarded: Promise<unknown> = Promise.resolve();
   #nextId = 1;
   #idleTimer: ReturnType<typeof setTimeout> | undefined;
   #closing: Promise<void> | undefined;
@@ -89,6 +91,7 @@ class PythonSession implements Session {
     this.#closed.abort();
     clearTimeout(this.#idleTimer);
     await this.#kernel?.close();
+    await this.#discarded;
   }
 
   async #run(request: ExecuteRequest, signal: AbortSignal): Promise<Outcome> {
@@ -113,6 +116,8 @@ class PythonSession implements Session {
       };
       const onCut = () => this.#desk.abandon("the execution was stopped");
       const { end, cut } = await runCell(kernel, frame, { timeoutMs: request.timeoutMs, signal, onCut });
+      // It may have ended before it was ours, and does not say so twice.
+      if (end.kind === "ended" && this.#kernel === kernel) this.#kernel = undefined;
       return this.#conclude(end, cut, cell, late, request.timeoutMs);
     } catch (error) {
       this.#kernel = undefined; // a sandbox that could not be stopped is not used again
@@ -178,20 +183,19 @@ class PythonSession implements Session {
         (this.#cell?.output ?? this.#late).append(name, text);
         return this.#cell?.onOutput?.(name, text);
       },
-      onRpc: (frame) => {
+      onRpc: (frame, bytes) => {
         const kernel = this.#kernel;
-        if (kernel !== undefined) void this.#desk.serve(frame, (line) => kernel.reply(line));
+        if (kernel !== undefined) void this.#desk.serve(frame, bytes, (line) => kernel.reply(line));
       },
-      onDied: (frame) => {
-        this.#desk.abandon("Python was restarted");
-        if (this.#cell === undefined && this.#hasState) this.#notes.push(deathNote(frame));
-        this.#hasState = false;
+      onDied: (frame, isDuringExecution) => {
+        this.#desk.forget("Python was restarted");
+        if (!isDuringExecution && this.#hasState) this.#notes.push(deathNote(frame));
+        this.#hasState = this.#cell !== undefined && !isDuringExecution;
       },
       onEnded: (reason) => {
-        this.#desk.abandon("the sandbox ended");
+        this.#desk.forget("the sandbox ended");
         if (this.#cell === undefined && this.#hasState) this.#notes.push(endedNote(reason));
-        this.#hasState = false;
-        this.#kernel = undefined;
+        this.#discard();
       },
     };
   }
@@ -205,19 +209,27 @@ class PythonSession implements Session {
   #startIdleTimer(): void {
     if (this.#closed.signal.aborted) return;
     const { idleTimeoutMs } = this.#options;
-    this.#idleTimer = setTimeout(() => void this.#stopIdle(), idleTimeoutMs);
+    this.#idleTimer = setTimeout(() => this.#stopIdle(), idleTimeoutMs);
     this.#idleTimer.unref();
   }
 
-  async #stopIdle(): Promise<void> {
-    const kernel = this.#kernel;
-    if (kernel === undefined || this.#cell !== undefined) return;
+  #stopIdle(): void {
+    if (this.#kernel === undefined || this.#cell !== undefined) return;
     if (this.#hasState) this.#notes.push(idleNote(this.#options.idleTimeoutMs));
+    this.#discard();
+  }
+
+  /** Removes the sandbox, also one that ended: an engine whose monitor was killed does not do it. `close` waits for it. */
+  #discard(): void {
+    const kernel = this.#kernel;
     this.#hasState = false;
     this.#kernel = undefined;
-    await kernel
+    if (kernel === undefined) return;
+    const { log } = this.#options;
+    const closing = kernel
       .close()
-      .catch((error) => this.#options.log.error("could not stop a sandbox", { error: String(error) }));
+      .catch((error: unknown) => log.error("could not stop a sandbox", { error: String(error) }));
+    this.#discarded = Promise.all([this.#discarded, closing]);
   }
 }
 

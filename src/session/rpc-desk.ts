@@ -5,8 +5,12 @@ import type { RpcRequest } from "../kernel/rpc.ts";
 
 /** Requests that Python may have open at once; more are refused, since each is held in memory. */
 const MAX_OPEN = 10_000;
+/** Bytes of the frames of all open requests: arguments are held until the upstream server has answered. */
+const MAX_OPEN_BYTES = 128 * 1024 * 1024;
 /** Requests that are with an upstream server at once; the others wait their turn. */
 const MAX_ACTIVE = 256;
+/** Timers hold 32 bits. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 type Reply = Extract<OutgoingLine, readonly ["k", { readonly type: "reply" | "reply_error" }]>;
 
@@ -18,39 +22,48 @@ export interface RpcDeskOptions {
 }
 
 /**
- * Serves the requests of one Python process. Every request gets exactly one reply; `abandon()` stops those under
- * way, for a process that is gone or an execution that ran out of time.
+ * Serves the requests of one Python process after the other. A request gets one reply; `abandon()` stops those under
+ * way, for an execution that ran out of time, and `forget()` those of a process that is gone.
  */
 export class RpcDesk {
   readonly #options: RpcDeskOptions;
   readonly #waiting: (() => void)[] = [];
   #open = 0;
+  #openBytes = 0;
+  #refusing = 0;
   #active = 0;
   #abort = new AbortController();
+  /** The process that requests come from. The next one counts from 1 again, and must not get answers meant for this. */
+  #process = { isGone: false };
 
   constructor(options: RpcDeskOptions) {
     this.#options = options;
   }
 
-  /** Answers `frame` through `reply`, which resolves when the sandbox has taken it. Never rejects. */
-  async serve(frame: RpcFrame, reply: (line: Reply) => Promise<void>): Promise<void> {
-    if (this.#open >= MAX_OPEN) {
-      const message = `more than ${MAX_OPEN} requests are open at once; await some before making more`;
-      await reply(failure(frame.id, { kind: "limit", message, server: null, tool: null }));
+  /**
+   * Answers `frame`, which took `bytes`, through `reply`, which resolves when the sandbox has taken it. Never rejects.
+   */
+  async serve(frame: RpcFrame, bytes: number, reply: (line: Reply) => Promise<void>): Promise<void> {
+    if (this.#open >= MAX_OPEN || this.#openBytes + bytes > MAX_OPEN_BYTES) {
+      await this.#refuse(frame, reply);
       return;
     }
     this.#open += 1;
-    const deadline = AbortSignal.timeout(Math.max(1, this.#options.budgetMs()));
+    this.#openBytes += bytes;
+    const deadlineAt = performance.now() + this.#options.budgetMs();
     const abandoned = this.#abort.signal;
+    const process = this.#process;
     try {
       await this.#enter();
       try {
-        await reply(await this.#answer(frame, abandoned, deadline));
+        const answer = await this.#answer(frame, abandoned, deadlineAt);
+        if (!process.isGone) await reply(answer);
       } finally {
         this.#leave();
       }
     } finally {
       this.#open -= 1;
+      this.#openBytes -= bytes;
     }
   }
 
@@ -60,20 +73,34 @@ export class RpcDesk {
     this.#abort = new AbortController();
   }
 
-  async #answer(frame: RpcFrame, abandoned: AbortSignal, deadline: AbortSignal): Promise<Reply> {
+  /** As `abandon`, for a process that is gone: nothing made before is answered any more. */
+  forget(reason: string): void {
+    this.#process.isGone = true;
+    this.#process = { isGone: false };
+    this.abandon(reason);
+  }
+
+  async #answer(frame: RpcFrame, abandoned: AbortSignal, deadlineAt: number): Promise<Reply> {
     const request = this.#options.parse(frame);
     if ("invalid" in request) {
       return failure(frame.id, { kind: "internal", message: request.invalid, server: null, tool: null });
     }
-    const own = timeoutOf(request);
-    const signals = [abandoned, deadline, ...(own === undefined ? [] : [AbortSignal.timeout(own)])];
-    const signal = AbortSignal.any(signals);
+    // By hand: timers of `AbortSignal.timeout` would stay until they ring, for a million requests of a second too.
+    const stop = new AbortController();
+    const stopAbandoned = () => stop.abort(abandoned.reason);
+    if (abandoned.aborted) stopAbandoned();
+    abandoned.addEventListener("abort", stopAbandoned, { once: true });
+    const limitMs = Math.min(deadlineAt - performance.now(), timeoutOf(request));
+    const timer = setTimeout(() => stop.abort(timedOut(request)), Math.max(1, limitMs));
     try {
-      signal.throwIfAborted();
-      return ["k", { type: "reply", id: frame.id, value: await this.#call(request, signal) }];
+      stop.signal.throwIfAborted();
+      return ["k", { type: "reply", id: frame.id, value: await this.#call(request, stop.signal) }];
     } catch (error) {
-      const late = signal.aborted && !abandoned.aborted;
-      return failure(frame.id, describe(request, late ? timedOut(request) : toBridgeError(error)));
+      const reason = stop.signal.aborted ? stop.signal.reason : error;
+      return failure(frame.id, describe(request, toBridgeError(reason)));
+    } finally {
+      clearTimeout(timer);
+      abandoned.removeEventListener("abort", stopAbandoned);
     }
   }
 
@@ -90,6 +117,21 @@ export class RpcDesk {
         if (result["isError"] === true) throw new BridgeError("UPSTREAM_FAILED", textOf(result));
         return result;
       }
+    }
+  }
+
+  /**
+   * A flood of requests makes refusals faster than the sandbox takes them, and it cannot be held back: Podman's monitor
+   * passes nothing on to a sandbox whose own words are not read. So those that are too many get none.
+   */
+  async #refuse(frame: RpcFrame, reply: (line: Reply) => Promise<void>): Promise<void> {
+    if (this.#refusing >= MAX_OPEN) return;
+    const message = `more than ${MAX_OPEN} requests or ${MAX_OPEN_BYTES} bytes of requests are open at once; await some before making more`;
+    this.#refusing += 1;
+    try {
+      await reply(failure(frame.id, { kind: "limit", message, server: null, tool: null }));
+    } finally {
+      this.#refusing -= 1;
     }
   }
 
@@ -124,9 +166,9 @@ function failure(id: number, error: RpcError): Reply {
   return ["k", { type: "reply_error", id, error }];
 }
 
-function timeoutOf(request: RpcRequest): number | undefined {
+function timeoutOf(request: RpcRequest): number {
   const seconds = request.method === "call_tool" ? request.params.timeout : null;
-  return seconds === null ? undefined : Math.min(seconds * 1000, 2 ** 31 - 1);
+  return seconds === null ? MAX_TIMER_MS : Math.min(seconds * 1000, MAX_TIMER_MS);
 }
 
 function timedOut(request: RpcRequest): BridgeError {

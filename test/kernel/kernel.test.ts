@@ -100,10 +100,42 @@ describe("a running kernel", () => {
     const { kernel, events } = await start(
       'hello()\n_, f = recv()\nsend("s", {"type": "stream", "name": "stdout", "data": "a"})\n' +
         'send("k", {"type": "rpc", "id": 5, "method": "servers", "params": {}})\n' +
-        'send("s", {"type": "died", "generation": 1, "reason": "signal", "code": None, "signal": "SIGSEGV", "detail": None})\nrecv()',
+        'send("s", {"type": "died", "generation": 1, "execution": 1, "reason": "signal", "code": None, "signal": "SIGSEGV", "detail": None})\nrecv()',
     );
     expect(await kernel.execute(cell(1))).toMatchObject({ kind: "died", frame: { signal: "SIGSEGV" } });
     expect(events).toEqual(["stdout: a", "rpc 5 servers", "died 1 signal"]);
+  });
+
+  test("waits for a cell that was on its way when the process died: the next one runs it", async () => {
+    const { kernel, events } = await start(
+      "hello()\n_, f = recv()\n" +
+        'send("s", {"type": "died", "generation": 1, "execution": None, "reason": "exit", "code": 1, "signal": None, "detail": None})\n' +
+        'done(f["id"], result="ran")\nrecv()',
+    );
+    expect(await kernel.execute(cell(1))).toMatchObject({ kind: "done", frame: { result: "ran" } });
+    expect(events).toEqual(["died 1 exit"]);
+  });
+
+  test.each<[string, unknown]>([
+    ["JSON makes longer than a frame", "\u0001".repeat(MAX_FRAME_BYTES / 4)],
+    ["is nested too deeply", JSON.parse(`${"[".repeat(100_000)}${"]".repeat(100_000)}`)],
+  ])("replies with a failure in place of what %s", async (_title, content) => {
+    const { kernel } = await start(
+      'hello()\nrecv()\n_, f = recv()\ndone(5, result=f["error"]["kind"])\nrecv()',
+    );
+    const running = kernel.execute(cell(5));
+    await kernel.reply(["k", { type: "reply", id: 1, value: { content } }]);
+    expect(await running).toMatchObject({ kind: "done", frame: { id: 5, result: "limit" } });
+  });
+
+  test("refuses code that JSON makes longer than a frame, and goes on", async () => {
+    const { kernel } = await start('hello()\n_, f = recv()\ndone(f["id"], result=f["code"])\nrecv()');
+    const code = "\u0001".repeat(MAX_FRAME_BYTES / 4);
+    expect(await kernel.execute({ ...cell(4), code })).toMatchObject({
+      kind: "done",
+      frame: { id: 4, status: "error", error: { ename: "SandboxError" } },
+    });
+    expect(await kernel.execute(cell(5))).toMatchObject({ kind: "done", frame: { id: 5, result: "1" } });
   });
 
   test("ends the execution and says why when the sandbox ends", async () => {

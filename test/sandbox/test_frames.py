@@ -45,6 +45,7 @@ OUT: dict[tuple[str, str], dict[str, Check]] = {
     ("s", "stream"): {"name": is_one_of("stdout", "stderr"), "data": is_text},
     ("s", "died"): {
         "generation": is_int(1),
+        "execution": nullable(is_int(0)),
         "reason": is_one_of("exit", "signal", "out_of_memory", "reset", "protocol"),
         "code": nullable(is_int(-(2**53) + 1)),
         "signal": nullable(is_text),

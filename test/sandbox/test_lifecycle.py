@@ -107,6 +107,7 @@ class Death(unittest.TestCase):
                     {
                         "type": "died",
                         "generation": generation,
+                        "execution": self.sandbox.ids - 1,  # a harmless cell ran since
                         "reason": reason,
                         "code": exit_code,
                         "signal": name,

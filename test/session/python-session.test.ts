@@ -1,4 +1,5 @@
-import { afterEach, describe, expect, test } from "bun:test";
+import { afterEach, describe, expect, spyOn, test } from "bun:test";
+import type { Sandbox } from "../../src/container/engine.ts";
 import type { HostTools } from "../../src/kernel/host-tools.ts";
 import { parseRpc } from "../../src/kernel/rpc.ts";
 import type { Outcome } from "../../src/session/outcome.ts";
@@ -83,6 +84,16 @@ describe("a session", () => {
     const outcome = await runUntil(session, ({ notes }) => notes.length > 0);
     expect(outcome).toMatchObject({ status: "ok", result: "'again'" });
     expect(outcome.notes[0]).toStartWith("Python was restarted: its process ended with exit code 9.");
+  });
+
+  test("removes a sandbox that ended by itself, whose engine may not do it", async () => {
+    const session = openSession();
+    await run(session, "1");
+    const close = spyOn(kernels.sandboxes.at(-1) as Sandbox, "close");
+    const outcome = await run(session, "import os, signal\nos.kill(os.getppid(), signal.SIGKILL)");
+    expect(outcome).toMatchObject({ status: "died", notes: [expect.stringContaining("The sandbox ended")] });
+    await session.close();
+    expect(close).toHaveBeenCalled();
   });
 
   test("stops when idle, and says so once", async () => {

@@ -26,9 +26,9 @@ function callFrame(id: number, timeout: number | null = null): RpcFrame {
   };
 }
 
-async function ask(desk: RpcDesk, frame: RpcFrame): Promise<OutgoingLine[]> {
+async function ask(desk: RpcDesk, frame: RpcFrame, bytes = 100): Promise<OutgoingLine[]> {
   const replies: OutgoingLine[] = [];
-  await desk.serve(frame, async (line) => {
+  await desk.serve(frame, bytes, async (line) => {
     replies.push(line);
   });
   return replies;
@@ -117,6 +117,48 @@ describe("RpcDesk", () => {
       error: { kind: "internal", message: "the execution was stopped" },
     });
     expect((await ask(desk, callFrame(2)))[0]?.[1]).toMatchObject({ type: "reply" });
+  });
+
+  test("answers nothing that a process asked which is gone", async () => {
+    const called = Promise.withResolvers<void>();
+    const desk = createDesk((call, signal) => {
+      called.resolve();
+      return hang(call, signal);
+    });
+    const first = ask(desk, callFrame(1));
+    await called.promise;
+    desk.abandon("the execution was stopped");
+    desk.forget("Python was restarted");
+    expect(await first).toEqual([]);
+    expect(await ask(desk, { ...callFrame(1), method: "servers", params: {} })).toHaveLength(1);
+  });
+
+  test("bounds the bytes of what is open", async () => {
+    const gate = Promise.withResolvers<ToolResult>();
+    const desk = createDesk(() => gate.promise);
+    const mebibyte = 1024 * 1024;
+    const asked = [ask(desk, callFrame(1), 100 * mebibyte), ask(desk, callFrame(2), 28 * mebibyte)];
+    const [refused] = await ask(desk, callFrame(3), 1);
+    expect(refused?.[1]).toMatchObject({ id: 3, error: { kind: "limit" } });
+    gate.resolve(result({}));
+    await Promise.all(asked);
+    expect((await ask(desk, callFrame(4), 100 * mebibyte))[0]?.[1]).toMatchObject({ type: "reply" });
+  });
+
+  test("bounds the refusals that wait for a sandbox which does not read", async () => {
+    const desk = createDesk(hang);
+    const gate = Promise.withResolvers<void>();
+    let refusals = 0;
+    const flood = Array.from({ length: 30_000 }, (_, id) =>
+      desk.serve(callFrame(id), 129 * 1024 * 1024, () => {
+        refusals += 1;
+        return gate.promise;
+      }),
+    );
+    gate.resolve();
+    await Promise.all(flood);
+    expect(refusals).toBe(10_000);
+    expect(await ask(desk, callFrame(1), 129 * 1024 * 1024)).toHaveLength(1);
   });
 
   test.each<[string, Partial<RpcFrame>]>([
