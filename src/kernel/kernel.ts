@@ -168,7 +168,8 @@ class FrameKernel implements Kernel {
   #dispatch([speaker, frame]: IncomingLine, bytes: number): void | Promise<void> {
     if (speaker === "k") {
       if (frame.type === "rpc") this.#options.events.onRpc(frame, bytes);
-      else if (frame.id === this.#execution?.id) this.#settle({ kind: "done", frame });
+      else if (frame.type === "done" && frame.id === this.#execution?.id)
+        this.#settle({ kind: "done", frame });
       return;
     }
     switch (frame.type) {
@@ -177,6 +178,8 @@ class FrameKernel implements Kernel {
         return;
       case "stream":
         return this.#options.events.onStream(frame.name, frame.data);
+      case "spilled":
+        return;
       case "ready":
         this.#onReady();
         return;

@@ -11,6 +11,9 @@ export const PROTOCOL = 1;
 /** The longest line in either direction, in bytes, without its newline. */
 export const MAX_FRAME_BYTES = 32 * 1024 * 1024;
 
+/** The longest `data` of a `display` frame: base64 of 4 MiB. */
+export const MAX_IMAGE_CHARS = Math.ceil((4 * 1024 * 1024) / 3) * 4;
+
 const id = z.int().nonnegative();
 const nullableInt = z.int().nullable();
 const nullableText = z.string().nullable();
@@ -27,6 +30,13 @@ const supervisorFrameSchema = z.discriminatedUnion("type", [
     code: nullableInt,
     signal: nullableText,
     detail: nullableText,
+  }),
+  z.object({
+    type: z.literal("spilled"),
+    name: z.enum(["stdout", "stderr"]),
+    path: z.string().min(1).max(256),
+    bytes: z.int().nonnegative(),
+    kept: z.int().nonnegative(),
   }),
 ]);
 
@@ -45,6 +55,12 @@ const kernelFrameSchema = z.discriminatedUnion("type", [
     error: z.object({ ename: z.string(), evalue: z.string(), traceback: z.string() }).nullable(),
     exit_code: nullableInt,
   }),
+  z.object({
+    type: z.literal("display"),
+    id,
+    mime: z.enum(["image/png", "image/jpeg", "image/svg+xml", "image/webp", "image/gif"]),
+    data: z.string().min(4).max(MAX_IMAGE_CHARS).refine(isBase64),
+  }),
 ]);
 
 const lineSchema = z.union([
@@ -58,7 +74,9 @@ export type SupervisorFrame = z.infer<typeof supervisorFrameSchema>;
 export type KernelFrame = z.infer<typeof kernelFrameSchema>;
 export type DoneFrame = Extract<KernelFrame, { type: "done" }>;
 export type RpcFrame = Extract<KernelFrame, { type: "rpc" }>;
+export type DisplayFrame = Extract<KernelFrame, { type: "display" }>;
 export type DiedFrame = Extract<SupervisorFrame, { type: "died" }>;
+export type SpilledFrame = Extract<SupervisorFrame, { type: "spilled" }>;
 
 export type IncomingLine = z.infer<typeof lineSchema>;
 
@@ -95,6 +113,12 @@ export interface SandboxSettings {
   readonly max_frame_bytes: number;
   /** `null` where the engine enforces the limits itself. */
   readonly rlimits: { readonly memory_bytes: number; readonly processes: number } | null;
+  /** How much of a stream of one execution the host keeps: what goes beyond is also written to a file; 65536 if absent. */
+  readonly output_bytes?: number;
+}
+
+function isBase64(text: string): boolean {
+  return text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text);
 }
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
