@@ -14,6 +14,7 @@ const MAX_TIMEOUT_SECONDS = 2_147_483; // timers hold 32 bits of milliseconds
 const EXIT_TIMEOUT = 124; // as timeout(1)
 const EXIT_KILLED = 137; // as a shell says of SIGKILL, which is how the kernel ends what is out of memory
 const EXIT_PIPE = 141; // as a shell says of SIGPIPE
+const EXIT_SIGNALS = 128; // above it, as a shell says of signals
 
 /** `sandpy run` */
 export const runCommand = defineCommand({
@@ -100,7 +101,7 @@ function report({ status, error, exitCode, notes }: Outcome, timeoutMs: number, 
     );
     return;
   }
-  if (status === "died" && exitCode !== null) return; // os._exit: its own choice
+  if (status === "died" && exitCode !== null && exitCode <= EXIT_SIGNALS) return; // os._exit: its own choice
   for (const note of notes) stderr.write(`sandpy: ${note}\n`);
 }
 

@@ -30,8 +30,10 @@ describe("the exit code", () => {
       124,
       "sandpy: the program was stopped after 30 s\nGive it longer with --timeout=<seconds>.\n",
     ],
-    ["out of memory", { status: "died", notes: ["Out of memory."] }, 137, "sandpy: Out of memory.\n"],
-    ["os._exit(7)", { status: "died", exitCode: 7 }, 7, ""],
+    ["our own kill", { status: "died", notes: ["Restarted."] }, 137, "sandpy: Restarted.\n"],
+    ["no memory", { status: "died", exitCode: 137, notes: ["Too large."] }, 137, "sandpy: Too large.\n"],
+    ["a crash", { status: "died", exitCode: 139, notes: ["SIGSEGV."] }, 139, "sandpy: SIGSEGV.\n"],
+    ["os._exit(7)", { status: "died", exitCode: 7, notes: ["for a model"] }, 7, ""],
     ["a note", { notes: ["Limits are not enforced."] }, 0, "sandpy: Limits are not enforced.\n"],
   ])("of %s", async (_title, outcome, code, stderr) => {
     expect(await runWith(outcome)).toEqual({ code, stdout: "", stderr });
