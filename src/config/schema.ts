@@ -46,9 +46,9 @@ const cpus = setting("a number above 0, such as 2 or 0.5", (text) => {
   return value > 0 ? value : undefined;
 });
 
-const containerUser = setting("uid:gid in numbers, such as 65534:65534", (text) => {
-  const ids = /^(\d{1,10}):(\d{1,10})$/.exec(text)?.slice(1).map(Number) ?? [MAX_ID + 1];
-  return ids.every((id) => id <= MAX_ID) ? ids.join(":") : undefined;
+const containerUser = setting("uid:gid in numbers and not root, such as 65534:65534", (text) => {
+  const [uid = 0, gid = 0] = /^(\d{1,10}):(\d{1,10})$/.exec(text)?.slice(1).map(Number) ?? [];
+  return uid > 0 && uid <= MAX_ID && gid <= MAX_ID ? `${uid}:${gid}` : undefined;
 });
 
 /** These end up as arguments of the engine: one that starts with a dash would be an option there. */

@@ -61,7 +61,7 @@ test.each([
   ["MCP_BRIDGE_MEMORY", "2 GiB", { memoryBytes: 2048 * MIB }],
   ["MCP_BRIDGE_PIDS", "1", { pids: 1 }],
   ["MCP_BRIDGE_CPUS", "0.5", { cpus: 0.5 }],
-  ["MCP_BRIDGE_CONTAINER_USER", "0:0", { containerUser: "0:0" }],
+  ["MCP_BRIDGE_CONTAINER_USER", "1:0", { containerUser: "1:0" }],
   ["MCP_BRIDGE_CONTAINER_USER", "01000:4294967294", { containerUser: "1000:4294967294" }],
   ["MCP_BRIDGE_RUNTIME_IDLE_TIMEOUT", "1", { idleTimeoutMs: 1000 }],
   ["MCP_BRIDGE_STATE_DIR", "~", { stateDir: HOME }],
@@ -86,7 +86,7 @@ test.each(SETTING_NAMES)("takes an empty or blank %s for not set", (name) => {
 
 const SECONDS = "a whole number of seconds from 1 to 2147483";
 const SIZE = "a size of at least 6m, such as 512m or 2g (b, k, m, g, t)";
-const IDS = "uid:gid in numbers, such as 65534:65534";
+const IDS = "uid:gid in numbers and not root, such as 65534:65534";
 
 test.each([
   ["MCP_BRIDGE_RUNTIME", "lxc", "auto, podman or docker"],
@@ -120,7 +120,9 @@ test.each([
   ["MCP_BRIDGE_CPUS", "two", "a number above 0, such as 2 or 0.5"],
   ["MCP_BRIDGE_CONTAINER_USER", "nobody", IDS],
   ["MCP_BRIDGE_CONTAINER_USER", "1000", IDS],
-  ["MCP_BRIDGE_CONTAINER_USER", "0:4294967295", IDS],
+  ["MCP_BRIDGE_CONTAINER_USER", "0:0", IDS],
+  ["MCP_BRIDGE_CONTAINER_USER", "00:1000", IDS],
+  ["MCP_BRIDGE_CONTAINER_USER", "1:4294967295", IDS],
   ["MCP_BRIDGE_MAX_OUTPUT", "64k", "a whole number of characters from 1 to 16777216"],
   ["MCP_BRIDGE_LOG_LEVEL", "verbose", "DEBUG, INFO, WARNING or ERROR"],
   ["MCP_BRIDGE_ALLOW_SELF_SERVER", "maybe", "1, true, 0 or false"],
