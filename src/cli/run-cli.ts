@@ -30,7 +30,9 @@ export async function runCli(
     if (first.startsWith("-")) return await callRoot(argv, io);
     const commands = Object.keys(await subCommandsOf(root));
     if (!commands.includes(first)) {
-      const hint = didYouMean(first, commands) ?? `The commands are: ${commands.join(", ")}.`;
+      const hint =
+        didYouMean(first, commands) ??
+        `The commands are: ${commands.join(", ")}. Type "${NAME} --help" for more.`;
       throw usage(`unknown command ${JSON.stringify(first)}`, hint);
     }
     path = `${NAME} ${first}`;

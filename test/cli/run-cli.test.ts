@@ -29,8 +29,14 @@ describe("help and version", () => {
 describe("a mistake", () => {
   test.each([
     ["srve", 'unknown command "srve"\nDid you mean "serve"?'],
-    ["frobnicate", 'unknown command "frobnicate"\nThe commands are: serve, run.'],
-    ["constructor", 'unknown command "constructor"\nThe commands are: serve, run.'],
+    [
+      "frobnicate",
+      'unknown command "frobnicate"\nThe commands are: serve, run. Type "sandpy --help" for more.',
+    ],
+    [
+      "constructor",
+      'unknown command "constructor"\nThe commands are: serve, run. Type "sandpy --help" for more.',
+    ],
     ["--verison", 'unknown flag "--verison"\nDid you mean "--version"?'],
     ["--frob", 'unknown flag "--frob"\nType "sandpy --help" for what it takes.'],
     ["--version=1", '--version takes no value, but has "1"\nType "sandpy --help" for what it takes.'],
