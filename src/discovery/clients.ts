@@ -33,7 +33,9 @@ export const CONFIG_SOURCES: readonly ConfigSource[] = [
 async function jsonFilesIn(directory: string): Promise<string[]> {
   const names = await readdir(directory).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return [];
-    throw error;
+    throw error.code === "ENOTDIR"
+      ? new Error("it is not a folder: expected one with your *.json files")
+      : error;
   });
   return names
     .filter((name) => name.endsWith(".json") && !name.startsWith("."))

@@ -235,6 +235,6 @@ describe("a file that cannot be a configuration", () => {
     const found = await discover(loadConfig({ HOME: "/", MCP_BRIDGE_STATE_DIR: file }));
 
     expect(relative(HOMES, found.problems[0]?.where ?? "")).toBe("plain/MCPs/readme.txt");
-    expect(found.problems[0]?.message).toStartWith("cannot be listed: ENOTDIR");
+    expect(found.problems[0]?.message).toStartWith("cannot be listed: it is not a folder");
   });
 });
