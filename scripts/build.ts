@@ -19,8 +19,10 @@ if (existsSync(binary) && existsSync(stamp) && readFileSync(stamp, "utf8") === i
 }
 
 function currentCommit(): string {
-  const git = Bun.spawnSync(["git", "-C", root, "rev-parse", "--short=12", "HEAD"], { stderr: "ignore" });
-  return git.success ? git.stdout.toString().trim() : "unknown";
+  const git = Bun.which("git");
+  if (git === null) return "unknown"; // a machine without git has the sources from an archive
+  const answer = Bun.spawnSync([git, "-C", root, "rev-parse", "--short=12", "HEAD"], { stderr: "ignore" });
+  return answer.success ? answer.stdout.toString().trim() : "unknown";
 }
 
 function hashInputs(): string {
