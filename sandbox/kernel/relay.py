@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import codecs
 import fcntl
+import json
 import os
 import struct
 import termios
 from collections import deque
+from typing import Any
 
 
 class LineTooLongError(Exception):
@@ -71,6 +73,19 @@ class Queue:
                     break
                 written -= len(part)
                 self.parts.popleft()
+
+
+class Host(Queue):
+    """What waits for the host."""
+
+    def say(self, frame: dict[str, Any]) -> None:
+        """Queues one frame of the supervisor's own."""
+        body = json.dumps(frame, ensure_ascii=False, separators=(",", ":"))
+        self.put(b'["s",' + body.encode() + b"]\n")
+
+    def relay(self, line: bytes) -> None:
+        """Queues one frame of the kernel's."""
+        self.put(b'["k",', line, b"]\n")
 
 
 class Text:

@@ -15,7 +15,8 @@ from typing import Any, Callable, NoReturn
 from . import process, runner
 from .hello import PROTOCOL, hello
 from .process import complain
-from .relay import Lines, LineTooLongError, Queue, Text, pending
+from .relay import Host, Lines, LineTooLongError, Queue, Text, pending
+from .spill import Spill
 from .watcher import EVENT_READ, EVENT_WRITE, Watcher
 
 CHUNK = 256 * 1024
@@ -37,7 +38,9 @@ class Supervisor:
     def __init__(self, settings: dict[str, Any]) -> None:
         self.max_line = int(settings["max_frame_bytes"])
         self.limits = settings["rlimits"]
-        self.host = Queue(1)
+        self.host = Host(1)
+        self.say = self.host.say
+        self.spill = Spill(settings.get("output_bytes"), self.say)
         self.from_host = Lines(self.max_line)
         self.watcher = Watcher()
         self.generation = 0
@@ -50,11 +53,6 @@ class Supervisor:
         # A handler would let user code end PID 1; without one, the system drops signals from inside the container.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
-    def say(self, frame: dict[str, Any]) -> None:
-        """Queues one frame of our own."""
-        body = json.dumps(frame, ensure_ascii=False, separators=(",", ":"))
-        self.host.put(b'["s",' + body.encode() + b"]\n")
-
     def run(self) -> NoReturn:
         """Serves until stdin ends."""
         self.start_kernel()
@@ -65,7 +63,8 @@ class Supervisor:
                 self.end(0)  # the host is gone
             self.update_interest()
             generation = self.generation
-            for key, mask in self.watcher.wait(self.patience()):
+            patience = None if self.hangup is None else max(0.0, self.hangup - time.monotonic())
+            for key, mask in self.watcher.wait(patience):
                 if self.generation == generation:  # else the descriptors of these events are gone
                     key.data(mask)
             if self.hangup is not None and time.monotonic() >= self.hangup:
@@ -74,6 +73,7 @@ class Supervisor:
     def end(self, code: int) -> NoReturn:
         """Kills everything and ends."""
         self.kernel.kill()
+        self.spill.remove()
         os._exit(code)
 
     def update_interest(self) -> None:
@@ -87,10 +87,6 @@ class Supervisor:
         self.watcher.set(
             self.kernel.frames_in, EVENT_WRITE if self.to_kernel.parts else 0, lambda _: self.flush_kernel()
         )
-
-    def patience(self) -> float | None:
-        """Returns how long the loop may wait."""
-        return None if self.hangup is None else max(0.0, self.hangup - time.monotonic())
 
     # From the host
 
@@ -122,6 +118,7 @@ class Supervisor:
             self.executing = int(execute[1])
             self.interrupts = 0
             self.useless = -1
+            self.spill.begin(self.executing)
         # The first LF ends what user code may have written into the pipe; empty lines mean nothing.
         self.to_kernel.put(b"\n", line[5:-1], b"\n")
         if self.to_kernel.size > MAX_TO_KERNEL:
@@ -185,7 +182,8 @@ class Supervisor:
             done = _DONE.match(line[:64])
             if done and int(done[1]) == self.executing:
                 self.executing = None
-            self.host.put(b'["k",', line, b"]\n")
+                self.spill.end()
+            self.host.relay(line)
 
     def on_output(self, text: Text) -> None:
         """Relays output as it comes."""
@@ -214,6 +212,7 @@ class Supervisor:
 
     def stream(self, text: Text, chunk: bytes, final: bool = False) -> None:
         """Queues one stream frame."""
+        self.spill.take(text.name, chunk)
         data = text.decode(chunk, final)
         if data:
             self.say({"type": "stream", "name": text.name, "data": data})
@@ -262,6 +261,7 @@ class Supervisor:
         for fd in (*self.sources, dead.frames_in):
             self.watcher.set(fd, 0, lambda _: None)
         dead.close()
+        self.spill.end()
         self.say({"type": "died", "generation": dead.generation, "execution": self.executing, **cause})
         self.useless = 0 if cause["reason"] == "reset" else self.useless + 1
         if self.useless >= MAX_USELESS_KERNELS:
@@ -283,7 +283,7 @@ class Supervisor:
             self.drain(text)
             self.stream(text, b"", final=True)
         for line in lines:
-            self.host.put(b'["k",', line, b"]\n")
+            self.host.relay(line)
 
 
 def main(files: dict[str, str], settings: dict[str, Any]) -> NoReturn:

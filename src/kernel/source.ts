@@ -17,6 +17,7 @@ import repair from "../../sandbox/kernel/repair.py" with { type: "text" };
 import results from "../../sandbox/kernel/results.py" with { type: "text" };
 import rpc from "../../sandbox/kernel/rpc.py" with { type: "text" };
 import runner from "../../sandbox/kernel/runner.py" with { type: "text" };
+import spill from "../../sandbox/kernel/spill.py" with { type: "text" };
 import supervisor from "../../sandbox/kernel/supervisor.py" with { type: "text" };
 import tidy from "../../sandbox/kernel/tidy.py" with { type: "text" };
 import tools from "../../sandbox/kernel/tools.py" with { type: "text" };
@@ -42,6 +43,7 @@ const FILES: Readonly<Record<string, string>> = {
   "results.py": results,
   "rpc.py": rpc,
   "runner.py": runner,
+  "spill.py": spill,
   "supervisor.py": supervisor,
   "tidy.py": tidy,
   "tools.py": tools,

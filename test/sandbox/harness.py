@@ -7,6 +7,7 @@ import os
 import select
 import subprocess
 import sys
+import tempfile
 import time
 from collections import deque
 from pathlib import Path
@@ -69,12 +70,14 @@ class Sandbox:
         prefix: tuple[str, ...] = (),
         start: bool = True,
     ) -> None:
+        self.folder = tempfile.TemporaryDirectory(prefix="sandpy-test-")  # the sandbox's /tmp
         bootstrap = (KERNEL / "bootstrap.py").read_text("utf-8")
         self.process = subprocess.Popen(
             [*prefix, PYTHON, "-I", "-u", "-c", bootstrap],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            env={**os.environ, "TMPDIR": self.folder.name},
         )
         self.answer = answer
         self.parts: list[bytes] = []
@@ -214,3 +217,4 @@ class Sandbox:
         finally:
             self.process.stdout.close()
             self.process.stderr.close()
+            self.folder.cleanup()

@@ -81,7 +81,7 @@ OUT: dict[tuple[str, str], dict[str, Check]] = {
         "data": is_base64,
     },
 }
-NOT_YET = {("s", "spilled"), ("k", "display")}
+NOT_YET = {("k", "display")}
 
 
 def refuse(name: str) -> None:
@@ -122,6 +122,7 @@ class Contract(unittest.TestCase):
                 "1 / 0",
                 "exit(3)",
                 "print('\u00e9\\0')",
+                "print('x' * 70_000)",
                 "await mcp_fx.t(a=[1.5, None])",
                 "import os; os.abort()",
             ):
