@@ -64,6 +64,8 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
       log,
       maxOutputChars: config.maxOutputChars,
       idleTimeoutMs: config.idleTimeoutMs,
+      stateless: config.stateless,
+      memoryBytes: config.memoryBytes,
       backgroundBudgetMs: config.timeoutMs,
     });
     sessions.add(session);
@@ -74,6 +76,7 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
     openSession: () => openSession(launcher),
     serveStdio(io) {
       const runner = createSessionRunner(openSession(pool), config);
+      const { outputMode } = config;
       const defaults = {
         timeoutSeconds: config.timeoutMs / 1000,
         maxTimeoutSeconds: config.maxTimeoutMs / 1000,
@@ -81,7 +84,14 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
       return serveStdio({
         createServer(shutdown) {
           pool.warm(); // a client has connected: its first call is to find a sandbox
-          return createServer(runner, { name: "sandpy", version: VERSION, defaults, log, shutdown });
+          return createServer(runner, {
+            name: "sandpy",
+            version: VERSION,
+            defaults,
+            outputMode,
+            log,
+            shutdown,
+          });
         },
         log,
         ...io,

@@ -31,6 +31,9 @@ function toRunResult(outcome: Outcome): RunResult {
     error: outcome.error,
     exitCode: outcome.exitCode,
     notes: [...lateNotes(outcome), ...outcome.notes],
+    images: outcome.images,
+    truncated: outcome.stdout.dropped > 0 || outcome.stderr.dropped > 0,
+    durationMs: outcome.durationMs,
   };
 }
 

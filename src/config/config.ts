@@ -26,6 +26,10 @@ export interface Config {
   readonly stateDir: string;
   /** `MCP_BRIDGE_MAX_OUTPUT`: characters kept of each stream. */
   readonly maxOutputChars: number;
+  /** `MCP_BRIDGE_OUTPUT_MODE` */
+  readonly outputMode: "compact" | "toon";
+  /** `MCP_BRIDGE_STATELESS`: every execution gets a fresh Python. */
+  readonly stateless: boolean;
   /** `MCP_BRIDGE_LOG_LEVEL` */
   readonly logLevel: LogLevel;
   /** `MCP_SERVERS_CONFIG`, absolute. */

@@ -48,6 +48,8 @@ export function loadConfig(
     idleTimeoutMs: (settings.MCP_BRIDGE_RUNTIME_IDLE_TIMEOUT ?? 300) * 1000,
     stateDir: stateDir === undefined ? defaultStateDir(homeDir) : resolveUserPath(stateDir, homeDir),
     maxOutputChars: settings.MCP_BRIDGE_MAX_OUTPUT ?? 65_536,
+    outputMode: settings.MCP_BRIDGE_OUTPUT_MODE ?? "compact",
+    stateless: settings.MCP_BRIDGE_STATELESS ?? false,
     logLevel: settings.MCP_BRIDGE_LOG_LEVEL ?? "INFO",
     serversConfig: serversConfig === undefined ? undefined : resolveUserPath(serversConfig, homeDir),
     allowSelfServer: settings.MCP_BRIDGE_ALLOW_SELF_SERVER ?? false,

@@ -79,6 +79,8 @@ export const settingsSchema = z.object({
   MCP_BRIDGE_RUNTIME_IDLE_TIMEOUT: seconds,
   MCP_BRIDGE_STATE_DIR: path,
   MCP_BRIDGE_MAX_OUTPUT: wholeNumber("number of characters", 16_777_216),
+  MCP_BRIDGE_OUTPUT_MODE: choice(["compact", "toon"], (text) => text.toLowerCase()),
+  MCP_BRIDGE_STATELESS: flag,
   MCP_BRIDGE_LOG_LEVEL: choice(LOG_LEVELS, (text) => text.toUpperCase()),
   MCP_BRIDGE_ALLOW_SELF_SERVER: flag,
   MCP_SERVERS_CONFIG: path,

@@ -21,4 +21,14 @@ export interface RunResult {
   readonly error: { readonly ename: string; readonly evalue: string; readonly traceback: string } | null;
   readonly exitCode: number | null;
   readonly notes: readonly string[];
+  readonly images: readonly RunImage[];
+  /** Whether output was left out between the head and the tail that are here. */
+  readonly truncated: boolean;
+  readonly durationMs: number;
+}
+
+/** An image that the code showed; `data` is base64. */
+export interface RunImage {
+  readonly mimeType: string;
+  readonly data: string;
 }

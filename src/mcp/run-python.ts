@@ -1,5 +1,4 @@
 import { z } from "zod";
-import type { RunResult } from "./python-runner.ts";
 
 /** Limits that the tool states to the model and holds it to. */
 export interface RunPythonLimits {
@@ -15,13 +14,6 @@ export interface RunPythonArguments {
   readonly timeoutSeconds: number | undefined;
 }
 
-/** A tool result that has nothing but text: every client hands exactly this to the model, once. */
-export interface TextResult {
-  readonly content: [{ readonly type: "text"; readonly text: string }];
-  readonly isError?: true;
-  readonly [key: string]: unknown;
-}
-
 export const RUN_PYTHON = "run_python";
 export const MAX_CODE_BYTES = 16 * 1024 * 1024;
 const MAX_SERVERS = 256;
@@ -30,8 +22,8 @@ const MAX_QUOTED_CHARS = 120;
 /** What a model must know to succeed at its first try. Each word is paid for in every conversation. */
 export const RUN_PYTHON_DESCRIPTION = `Run Python in a sandbox without network. Variables persist between calls; top-level await works; the last expression's value is shown. Code can call the user's other MCP servers:
 runtime.discovered_servers()
-await runtime.list_tools(server)
-await runtime.query_tool_docs(server, tool)  # how to call it
+await runtime.query_tool_docs(server)  # signatures
+await runtime.query_tool_docs(server, tool, detail="full")  # schema
 r = await mcp_<alias>.<tool>(**kwargs)  # r.text, r.data; errors raise`;
 
 /** The JSON schema that clients see. It is advice: {@link parseArguments} checks, in words that a model can act on. */
@@ -56,23 +48,6 @@ export function parseArguments(
   }
   const { code, servers = [], timeout } = parsed.data;
   return { kind: "valid", arguments: { code, servers, timeoutSeconds: timeout } };
-}
-
-/** What the model reads: stdout as it is, the value, then what there is of stderr, traceback and notes. */
-export function renderRunResult(result: RunResult): TextResult {
-  const parts = [result.stdout];
-  if (result.result !== null) parts.push(result.result);
-  if (result.stderr !== "") parts.push(`[stderr]\n${result.stderr}`);
-  if (result.error !== null) parts.push(renderCodeError(result.error));
-  parts.push(renderEnding(result));
-  parts.push(...result.notes.map((note) => `[note] ${note}`));
-  const text = joinLines(parts);
-  return isFailure(result) ? errorResult(text) : { content: [{ type: "text", text: text.toWellFormed() }] };
-}
-
-/** A failure that the model is to read and recover from. */
-export function errorResult(text: string): TextResult {
-  return { content: [{ type: "text", text: text.toWellFormed() }], isError: true };
 }
 
 function argumentsSchema({ timeoutSeconds, maxTimeoutSeconds }: RunPythonLimits) {
@@ -133,28 +108,4 @@ function example(input: unknown): string {
     // no JSON: a plain name
   }
   return JSON.stringify([input]);
-}
-
-function renderCodeError({ ename, evalue, traceback }: NonNullable<RunResult["error"]>): string {
-  return traceback === "" ? `${ename}: ${evalue}` : traceback;
-}
-
-/** How a run ended that did not end by itself; where there are notes, they say it, and better. */
-function renderEnding({ status, exitCode, notes }: RunResult): string {
-  if (status === "exit") return `[exit] code ${exitCode ?? 0}`;
-  return status === "ok" || status === "error" || notes.length > 0 ? "" : `[${status}]`;
-}
-
-function isFailure({ status, exitCode }: RunResult): boolean {
-  return status === "exit" ? (exitCode ?? 0) !== 0 : status !== "ok";
-}
-
-/** Each part starts on a line of its own; stdout keeps its own ending. */
-function joinLines(parts: readonly string[]): string {
-  let text = "";
-  for (const part of parts) {
-    if (part === "") continue;
-    text += text === "" || text.endsWith("\n") ? part : `\n${part}`;
-  }
-  return text === "" ? "(no output)" : text;
 }

@@ -8,15 +8,13 @@ import { renderError, toBridgeError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import { ProgressStream } from "./progress.ts";
 import type { PythonRunner } from "./python-runner.ts";
+import { type OutputMode, renderRefusal, renderRunResult, type ToolAnswer } from "./render-result.ts";
 import {
-  errorResult,
   inputJsonSchema,
   parseArguments,
   RUN_PYTHON,
   RUN_PYTHON_DESCRIPTION,
   type RunPythonLimits,
-  renderRunResult,
-  type TextResult,
 } from "./run-python.ts";
 
 /** What {@link createServer} needs beside the runner. */
@@ -24,6 +22,7 @@ export interface ServerOptions {
   readonly name: string;
   readonly version: string;
   readonly defaults: RunPythonLimits;
+  readonly outputMode: OutputMode;
   readonly log: Log;
   /** Aborting it cancels the runs under way, and they still answer; a client's own cancellation gets no answer. */
   readonly shutdown?: AbortSignal;
@@ -58,9 +57,9 @@ async function runPython(
   options: ServerOptions,
   raw: unknown,
   context: ServerContext,
-): Promise<TextResult> {
+): Promise<ToolAnswer> {
   const parsed = parseArguments(raw, options.defaults);
-  if (parsed.kind === "invalid") return errorResult(parsed.message);
+  if (parsed.kind === "invalid") return renderRefusal("validation_error", "USAGE", parsed.message);
   const { signal } = context.mcpReq;
   const progress = createProgress(context);
   try {
@@ -68,13 +67,16 @@ async function runPython(
       { ...parsed.arguments, onOutput: progress && ((text) => progress.append(text)) },
       options.shutdown === undefined ? signal : AbortSignal.any([signal, options.shutdown]),
     );
-    return renderRunResult(result);
+    return renderRunResult(result, options.outputMode);
   } catch (error) {
     const failure = toBridgeError(error);
-    if (failure.code !== "INTERNAL") return errorResult(renderError(failure));
+    const status = failure.code === "CANCELLED" ? "cancelled" : "error";
+    if (failure.code !== "INTERNAL") return renderRefusal(status, failure.code, renderError(failure));
     const { stack } = failure.cause instanceof Error ? failure.cause : failure;
     options.log.error("run_python failed", { stack });
-    return errorResult(
+    return renderRefusal(
+      "error",
+      failure.code,
       `internal error in ${options.name}: ${renderError(failure)}\nIts log says more; try again.`,
     );
   } finally {

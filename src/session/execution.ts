@@ -6,7 +6,7 @@ import type { ExecuteFrame } from "../kernel/protocol.ts";
 /** An interrupted program has this long to clean up before its process is killed. */
 const INTERRUPT_GRACE_MS = 2000;
 /** The supervisor replaces a process in milliseconds; one that does not answer is killed with its container. */
-const RESET_DEADLINE_MS = 3000;
+export const RESET_DEADLINE_MS = 3000;
 
 /** How an execution was brought to its end. */
 export interface ExecutionRun {

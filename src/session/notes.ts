@@ -5,16 +5,22 @@ import type { DiedFrame } from "../kernel/protocol.ts";
 const LOST = "Variables, imports and functions of this session are gone; define them again.";
 const KEPT = "Variables are kept.";
 
-export function cutNote(cut: "timeout" | "cancelled", timeoutMs: number, stateLost: boolean): string {
+/** `waits` are the upstream calls that were under way when we stopped it, with how long they were. */
+export function cutNote(
+  cut: "timeout" | "cancelled",
+  timeoutMs: number,
+  stateLost: boolean,
+  waits: readonly { readonly label: string; readonly ms: number }[],
+): string {
   const what =
     cut === "timeout"
       ? `The code was stopped after its timeout of ${timeoutMs / 1000} s; give a longer \`timeout\` or do less at once.`
       : "The code was stopped because the call was cancelled.";
-  return `${what} ${stateLost ? `It did not react to an interrupt, so Python was restarted. ${LOST}` : KEPT}`;
+  return `${what}${describeWaits(waits)} ${stateLost ? `It did not react to an interrupt, so Python was restarted. ${LOST}` : KEPT}`;
 }
 
-export function deathNote(frame: DiedFrame): string {
-  return `Python was restarted: ${describeDeath(frame)}. ${LOST}`;
+export function deathNote(frame: DiedFrame, memoryBytes: number): string {
+  return `Python was restarted: ${describeDeath(frame, memoryBytes)}. ${LOST}`;
 }
 
 export function endedNote(reason: string): string {
@@ -25,10 +31,20 @@ export function idleNote(idleMs: number): string {
   return `The sandbox was stopped after ${idleMs / 1000} s without a call. ${LOST}`;
 }
 
-function describeDeath(frame: DiedFrame): string {
+function describeWaits(waits: readonly { readonly label: string; readonly ms: number }[]): string {
+  const [first, ...more] = waits;
+  if (first === undefined) return "";
+  const others = more.length === 0 ? "" : ` and ${more.length} more`;
+  return ` It was waiting for ${first.label} (${(first.ms / 1000).toFixed(1)} s)${others}.`;
+}
+
+function describeDeath(frame: DiedFrame, memoryBytes: number): string {
   switch (frame.reason) {
     case "out_of_memory":
-      return `the sandbox ran out of memory${frame.detail === null ? "" : ` (${frame.detail})`}; work on smaller pieces`;
+      return (
+        `killed: out of memory, limit ${Math.round(memoryBytes / 1024 ** 2)}m; ` +
+        "work on smaller pieces, or have the user raise MCP_BRIDGE_MEMORY"
+      );
     case "signal":
       return `it crashed with ${frame.signal ?? "an unknown signal"}`;
     case "exit":

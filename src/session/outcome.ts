@@ -5,6 +5,12 @@ export interface CapturedText {
   readonly dropped: number;
 }
 
+/** An image that the code showed; `data` is base64. */
+export interface DisplayedImage {
+  readonly mimeType: string;
+  readonly data: string;
+}
+
 /** How one execution ended. User code that fails is an outcome, never an exception. */
 export interface Outcome {
   readonly status: "ok" | "error" | "exit" | "timeout" | "cancelled" | "died";
@@ -19,6 +25,9 @@ export interface Outcome {
   readonly late: { readonly stdout: CapturedText; readonly stderr: CapturedText };
   /** Sentences for the model: state was lost and why, limits that are not enforced, … */
   readonly notes: readonly string[];
+  readonly images: readonly DisplayedImage[];
+  /** Milliseconds from the start of the code to its end; waiting in the queue and starting the sandbox not counted. */
+  readonly durationMs: number;
   /** For `timeout`, `cancelled` and `died`: whether variables are gone. */
   readonly stateLost: boolean;
 }

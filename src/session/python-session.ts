@@ -2,16 +2,17 @@ import { BridgeError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import type { HostTools, ServerSummary } from "../kernel/host-tools.ts";
 import type { ExecutionEnd, Kernel, KernelEvents } from "../kernel/kernel.ts";
-import { runCell } from "./execution.ts";
+import { RESET_DEADLINE_MS, runCell } from "./execution.ts";
 import type { KernelSource } from "./kernel-source.ts";
 import { cutNote, deathNote, endedNote, exitCodeOfDeath, idleNote } from "./notes.ts";
-import type { ExecuteRequest, Outcome } from "./outcome.ts";
+import type { DisplayedImage, ExecuteRequest, Outcome } from "./outcome.ts";
 import { CapturedOutput } from "./output.ts";
 import { JobQueue } from "./queue.ts";
-import { RpcDesk, type RpcDeskOptions } from "./rpc-desk.ts";
+import { RpcDesk, type RpcDeskOptions, type UnderWay } from "./rpc-desk.ts";
 import type { Session } from "./session.ts";
 
 const MAX_WAITING = 64;
+const BUDGET_MARGIN_MS = 1000;
 
 export interface SessionOptions {
   readonly kernels: KernelSource;
@@ -22,6 +23,10 @@ export interface SessionOptions {
   readonly maxOutputChars: number;
   /** The sandbox stops after this long without an execution. */
   readonly idleTimeoutMs: number;
+  /** Every execution gets a fresh Python: nothing is carried over, and nothing is said of it. */
+  readonly stateless: boolean;
+  /** The memory limit of the sandbox, for messages. */
+  readonly memoryBytes: number;
   /** What an upstream call that is made between executions may take. */
   readonly backgroundBudgetMs: number;
 }
@@ -35,6 +40,7 @@ interface RunningCell {
   readonly output: CapturedOutput;
   readonly onOutput: ExecuteRequest["onOutput"];
   readonly deadlineAt: number;
+  readonly images: DisplayedImage[];
 }
 
 class PythonSession implements Session {
@@ -100,6 +106,7 @@ class PythonSession implements Session {
       output: new CapturedOutput(this.#options.maxOutputChars),
       onOutput: request.onOutput,
       deadlineAt: performance.now() + request.timeoutMs,
+      images: [],
     };
     const late = this.#late;
     this.#late = new CapturedOutput(this.#options.maxOutputChars);
@@ -114,11 +121,22 @@ class PythonSession implements Session {
         argv: request.script?.argv ?? null,
         filename: request.script?.filename ?? null,
       };
-      const onCut = () => this.#desk.abandon("the execution was stopped");
-      const { end, cut } = await runCell(kernel, frame, { timeoutMs: request.timeoutMs, signal, onCut });
+      const startedAt = performance.now();
+      let waits: readonly UnderWay[] = [];
+      const onCut = () => {
+        waits = this.#desk.underWay();
+        this.#desk.abandon("the execution was stopped");
+      };
+      const { timeoutMs } = request;
+      const { end, cut } = await runCell(kernel, frame, { timeoutMs, signal, onCut });
       // It may have ended before it was ours, and does not say so twice.
       if (end.kind === "ended" && this.#kernel === kernel) this.#kernel = undefined;
-      return this.#conclude(end, cut, cell, late, request.timeoutMs);
+      const now = performance.now();
+      const told = waits.map(({ label, startedAt: since }) => ({ label, ms: now - since }));
+      const cutReason = cut === undefined ? undefined : cutNote(cut, timeoutMs, end.kind !== "done", told);
+      const outcome = this.#conclude(end, cut, cutReason, cell, late, now - startedAt);
+      if (this.#options.stateless && end.kind === "done") await this.#startAfresh(kernel);
+      return outcome;
     } catch (error) {
       this.#kernel = undefined; // a sandbox that could not be stopped is not used again
       throw error;
@@ -142,14 +160,15 @@ class PythonSession implements Session {
   #conclude(
     end: ExecutionEnd,
     cut: "timeout" | "cancelled" | undefined,
+    cutReason: string | undefined,
     cell: RunningCell,
     late: CapturedOutput,
-    timeoutMs: number,
+    durationMs: number,
   ): Outcome {
     const stateLost = end.kind !== "done";
     const notes = this.#notes.splice(0);
-    if (cut !== undefined) notes.push(cutNote(cut, timeoutMs, stateLost));
-    else if (end.kind === "died") notes.push(deathNote(end.frame));
+    if (cutReason !== undefined) notes.push(cutReason);
+    else if (end.kind === "died") notes.push(deathNote(end.frame, this.#options.memoryBytes));
     else if (end.kind === "ended") notes.push(endedNote(end.reason));
     const done = end.kind === "done" ? end.frame : undefined;
     const plain = done?.status === "interrupted" ? "cancelled" : done?.status;
@@ -162,8 +181,20 @@ class PythonSession implements Session {
       error: done?.error ?? null,
       exitCode: end.kind === "died" ? exitCodeOfDeath(end.frame) : (done?.exit_code ?? null),
       notes,
+      images: cell.images,
+      durationMs,
       stateLost,
     };
+  }
+
+  /** Replaces the Python process, so that the next execution finds nothing of this one. */
+  async #startAfresh(kernel: Kernel): Promise<void> {
+    this.#hasState = false;
+    try {
+      await kernel.reset(RESET_DEADLINE_MS);
+    } catch {
+      await kernel.close(); // the supervisor does not answer: the container goes
+    }
   }
 
   async #startKernel(signal: AbortSignal): Promise<Kernel> {
@@ -189,7 +220,8 @@ class PythonSession implements Session {
       },
       onDied: (frame, isDuringExecution) => {
         this.#desk.forget("Python was restarted");
-        if (!isDuringExecution && this.#hasState) this.#notes.push(deathNote(frame));
+        if (!isDuringExecution && this.#hasState)
+          this.#notes.push(deathNote(frame, this.#options.memoryBytes));
         this.#hasState = this.#cell !== undefined && !isDuringExecution;
       },
       onEnded: (reason) => {
@@ -203,7 +235,8 @@ class PythonSession implements Session {
   /** What is left of the running execution's time; a background task gets the default instead. */
   #budgetMs(): number {
     if (this.#cell === undefined) return this.#options.backgroundBudgetMs;
-    return this.#cell.deadlineAt - performance.now();
+    // A little more than the cell has: it is the cell's end that ends them, and its note that tells of them.
+    return this.#cell.deadlineAt - performance.now() + BUDGET_MARGIN_MS;
   }
 
   #startIdleTimer(): void {

@@ -28,6 +28,7 @@ export interface RpcDeskOptions {
 export class RpcDesk {
   readonly #options: RpcDeskOptions;
   readonly #waiting: (() => void)[] = [];
+  readonly #underWay = new Set<UnderWay>();
   #open = 0;
   #openBytes = 0;
   #refusing = 0;
@@ -67,6 +68,11 @@ export class RpcDesk {
     }
   }
 
+  /** What is with the servers now, oldest first. */
+  underWay(): readonly UnderWay[] {
+    return [...this.#underWay];
+  }
+
   /** Stops all requests under way. Those made afterwards are served as usual. */
   abandon(reason: string): void {
     this.#abort.abort(new BridgeError("CANCELLED", reason));
@@ -92,6 +98,8 @@ export class RpcDesk {
     abandoned.addEventListener("abort", stopAbandoned, { once: true });
     const limitMs = Math.min(deadlineAt - performance.now(), timeoutOf(request));
     const timer = setTimeout(() => stop.abort(timedOut(request)), Math.max(1, limitMs));
+    const underWay = { label: labelOf(request), startedAt: performance.now() };
+    this.#underWay.add(underWay);
     try {
       stop.signal.throwIfAborted();
       return ["k", { type: "reply", id: frame.id, value: await this.#call(request, stop.signal) }];
@@ -101,6 +109,7 @@ export class RpcDesk {
     } finally {
       clearTimeout(timer);
       abandoned.removeEventListener("abort", stopAbandoned);
+      this.#underWay.delete(underWay);
     }
   }
 
@@ -144,6 +153,23 @@ export class RpcDesk {
     const next = this.#waiting.shift();
     if (next === undefined) this.#active -= 1;
     else next();
+  }
+}
+
+/** A request that a server has not answered yet; `startedAt` in the milliseconds of `performance.now()`. */
+export interface UnderWay {
+  readonly label: string;
+  readonly startedAt: number;
+}
+
+function labelOf(request: RpcRequest): string {
+  switch (request.method) {
+    case "servers":
+      return "the list of servers";
+    case "tools":
+      return `the tools of ${request.params.server}`;
+    case "call_tool":
+      return `${request.params.server}.${request.params.tool}`;
   }
 }
 

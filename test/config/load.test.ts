@@ -33,6 +33,8 @@ test("has a default for everything", () => {
     idleTimeoutMs: 300_000,
     stateDir: "/home/u/MCPs",
     maxOutputChars: 65_536,
+    outputMode: "compact",
+    stateless: false,
     logLevel: "INFO",
     serversConfig: undefined,
     allowSelfServer: false,

@@ -14,6 +14,8 @@ export const OK: Outcome = {
   exitCode: null,
   late: { stdout: { text: "", dropped: 0 }, stderr: { text: "", dropped: 0 } },
   notes: [],
+  images: [],
+  durationMs: 0,
   stateLost: false,
 };
 

@@ -122,7 +122,14 @@ class StreamTransport implements Transport {
       stdin: this.#toServer,
       stdout: this.#fromServer,
       createServer: (shutdown) =>
-        createServer(runner, { name: "sandpy", version: "1.2.3", defaults, log, shutdown }),
+        createServer(runner, {
+          name: "sandpy",
+          version: "1.2.3",
+          defaults,
+          outputMode: "compact",
+          log,
+          shutdown,
+        }),
     });
     void serving.done.then(() => this.onclose?.());
   }

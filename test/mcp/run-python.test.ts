@@ -1,11 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { RunResult } from "../../src/mcp/python-runner.ts";
-import {
-  inputJsonSchema,
-  MAX_CODE_BYTES,
-  parseArguments,
-  renderRunResult,
-} from "../../src/mcp/run-python.ts";
+import { inputJsonSchema, MAX_CODE_BYTES, parseArguments } from "../../src/mcp/run-python.ts";
 
 const LIMITS = { timeoutSeconds: 30, maxTimeoutSeconds: 120 };
 
@@ -98,52 +92,5 @@ describe("arguments", () => {
       kind: "invalid",
       message: '"timeout" is 30: expected a whole number of seconds from 1 to 5, such as {"timeout": 5}',
     });
-  });
-});
-
-describe("a result", () => {
-  const NOTHING: RunResult = {
-    status: "ok",
-    stdout: "",
-    stderr: "",
-    result: null,
-    error: null,
-    exitCode: null,
-    notes: [],
-  };
-  const ERROR = { ename: "ValueError", evalue: "bad", traceback: "Traceback …\nValueError: bad" };
-
-  test.each<[string, Partial<RunResult>, string, boolean]>([
-    ["of nothing", {}, "(no output)", false],
-    ["of stdout, as it is", { stdout: "a\n\n" }, "a\n\n", false],
-    ["of stdout without a newline, and a value", { stdout: "a", result: "1" }, "a\n1", false],
-    ["of stdout with a newline, and a value", { stdout: "a\n", result: "1" }, "a\n1", false],
-    ["of a value", { result: "'x'" }, "'x'", false],
-    ["of an empty value", { result: "" }, "(no output)", false],
-    ["of stderr", { stderr: "w\n" }, "[stderr]\nw\n", false],
-    [
-      "of everything",
-      { stdout: "o\n", stderr: "w\n", result: "1", notes: ["n", "m"] },
-      "o\n1\n[stderr]\nw\n[note] n\n[note] m",
-      false,
-    ],
-    ["of an exception", { status: "error", stdout: "o", error: ERROR }, `o\n${ERROR.traceback}`, true],
-    [
-      "of an exception without a traceback",
-      { status: "error", error: { ...ERROR, traceback: "" } },
-      "ValueError: bad",
-      true,
-    ],
-    ["of sys.exit(0)", { status: "exit", exitCode: 0 }, "[exit] code 0", false],
-    ["of sys.exit(3)", { status: "exit", exitCode: 3 }, "[exit] code 3", true],
-    ["of a timeout that has notes", { status: "timeout", notes: ["after 5 s"] }, "[note] after 5 s", true],
-    ["of a timeout that has none", { status: "timeout" }, "[timeout]", true],
-    ["of a death", { status: "died", stdout: "o\n" }, "o\n[died]", true],
-    ["of a cancellation", { status: "cancelled" }, "[cancelled]", true],
-    ["of half a character", { stdout: "a\ud83d", result: "\ude00" }, "a\ufffd\n\ufffd", false],
-  ])("%s reads well", (_title, result, text, isError) => {
-    const rendered = renderRunResult({ ...NOTHING, ...result });
-    const expected = { content: [{ type: "text", text }], ...(isError ? { isError } : {}) };
-    expect(rendered as unknown).toEqual(expected);
   });
 });

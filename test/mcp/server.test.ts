@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { createHash } from "node:crypto";
 import { encode } from "gpt-tokenizer/encoding/o200k_base";
 import { type McpPeer, MEDIA, type Medium, PEERS } from "../helpers/mcp-peers.ts";
 import { until } from "../helpers/until.ts";
@@ -72,7 +73,8 @@ describe.each(table)("%s over %s", (_name, medium: Medium, protocol, connect) =>
 
   test("carries 10 MB of source and any character", async () => {
     const word = `\u0000\u2028"\\é😀${"x".repeat(10_000_000)}`;
-    expect((await peer.call({ code: `value ${word}` })).text === word).toBe(true);
+    const digest = createHash("sha256").update(word).digest("hex");
+    expect((await peer.call({ code: `digest ${word}` })).text).toBe(digest);
   });
 
   test("replaces half a character, which no JSON parser has to take", async () => {

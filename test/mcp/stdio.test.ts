@@ -42,7 +42,7 @@ function serve(runner: PythonRunner, stdout: Writable) {
     stdin,
     stdout,
     createServer: (shutdown) =>
-      createServer(runner, { name: "sandpy", version: "1", defaults, log, shutdown }),
+      createServer(runner, { name: "sandpy", version: "1", defaults, outputMode: "compact", log, shutdown }),
   });
   return { stdin, serving };
 }
@@ -61,6 +61,9 @@ describe("a client that does not read", () => {
           error: null,
           exitCode: null,
           notes: [],
+          images: [],
+          truncated: false,
+          durationMs: 0,
         };
       },
     };
