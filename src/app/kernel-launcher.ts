@@ -81,6 +81,7 @@ export class KernelLauncher implements KernelSource {
     const settings: SandboxSettings = {
       protocol: PROTOCOL,
       max_frame_bytes: MAX_FRAME_BYTES,
+      output_bytes: config.maxOutputChars,
       rlimits: engine.info.enforcesLimits
         ? null
         : { memory_bytes: config.memoryBytes, processes: config.pids },

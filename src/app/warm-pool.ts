@@ -130,6 +130,14 @@ class AttachableEvents implements KernelEvents {
     return this.#taker?.onStream(name, text);
   }
 
+  onDisplay(...shown: Parameters<KernelEvents["onDisplay"]>): void {
+    this.#taker?.onDisplay(...shown);
+  }
+
+  onSpilled(...spilled: Parameters<KernelEvents["onSpilled"]>): void {
+    this.#taker?.onSpilled(...spilled);
+  }
+
   onRpc(...request: Parameters<KernelEvents["onRpc"]>): void {
     this.#taker?.onRpc(...request);
   }

@@ -5,6 +5,7 @@ import type { Log } from "../core/log.ts";
 import { readFrames } from "./channel.ts";
 import {
   type DiedFrame,
+  type DisplayFrame,
   type DoneFrame,
   type ExecuteFrame,
   type IncomingLine,
@@ -14,6 +15,7 @@ import {
   type RpcFrame,
   renderLine,
   type SandboxSettings,
+  type SpilledFrame,
   type SupervisorFrame,
 } from "./protocol.ts";
 import { BUNDLE_HASH, renderPayload } from "./source.ts";
@@ -29,6 +31,10 @@ export interface KernelEvents {
   /** A promise holds back the sandbox until it settles. */
   onStream(name: "stdout" | "stderr", text: string): void | Promise<void>;
   /** `bytes` is the frame's length. */
+  /** The code showed an image; it may also be a forged one. */
+  onDisplay(frame: DisplayFrame): void;
+  /** The whole of a stream of the running execution is in a file of the sandbox. */
+  onSpilled(frame: SpilledFrame): void;
   onRpc(frame: RpcFrame, bytes: number): void;
   /** The Python process is gone and its state with it; the sandbox has a fresh one, in which an execution goes on. */
   onDied(frame: DiedFrame, isDuringExecution: boolean): void;
@@ -168,8 +174,8 @@ class FrameKernel implements Kernel {
   #dispatch([speaker, frame]: IncomingLine, bytes: number): void | Promise<void> {
     if (speaker === "k") {
       if (frame.type === "rpc") this.#options.events.onRpc(frame, bytes);
-      else if (frame.type === "done" && frame.id === this.#execution?.id)
-        this.#settle({ kind: "done", frame });
+      else if (frame.type === "display") this.#options.events.onDisplay(frame);
+      else if (frame.id === this.#execution?.id) this.#settle({ kind: "done", frame });
       return;
     }
     switch (frame.type) {
@@ -179,6 +185,7 @@ class FrameKernel implements Kernel {
       case "stream":
         return this.#options.events.onStream(frame.name, frame.data);
       case "spilled":
+        this.#options.events.onSpilled(frame);
         return;
       case "ready":
         this.#onReady();

@@ -27,6 +27,10 @@ export function endedNote(reason: string): string {
   return `The sandbox ended (${reason}) and will be started anew. ${LOST}`;
 }
 
+export function refusedImagesNote(count: number): string {
+  return `${count} more ${count === 1 ? "image is" : "images are"} left out: show fewer or smaller ones at once.`;
+}
+
 export function idleNote(idleMs: number): string {
   return `The sandbox was stopped after ${idleMs / 1000} s without a call. ${LOST}`;
 }

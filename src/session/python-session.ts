@@ -1,17 +1,20 @@
+import { randomInt } from "node:crypto";
 import { BridgeError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import type { HostTools, ServerSummary } from "../kernel/host-tools.ts";
 import type { ExecutionEnd, Kernel, KernelEvents } from "../kernel/kernel.ts";
 import { RESET_DEADLINE_MS, runCell } from "./execution.ts";
+import { CapturedImages } from "./images.ts";
 import type { KernelSource } from "./kernel-source.ts";
-import { cutNote, deathNote, endedNote, exitCodeOfDeath, idleNote } from "./notes.ts";
-import type { DisplayedImage, ExecuteRequest, Outcome } from "./outcome.ts";
+import { cutNote, deathNote, endedNote, exitCodeOfDeath, idleNote, refusedImagesNote } from "./notes.ts";
+import type { ExecuteRequest, Outcome } from "./outcome.ts";
 import { CapturedOutput } from "./output.ts";
 import { JobQueue } from "./queue.ts";
 import { RpcDesk, type RpcDeskOptions, type UnderWay } from "./rpc-desk.ts";
 import type { Session } from "./session.ts";
 
 const MAX_WAITING = 64;
+const MAX_ID_STEP = 2 ** 20;
 const BUDGET_MARGIN_MS = 1000;
 
 export interface SessionOptions {
@@ -40,7 +43,7 @@ interface RunningCell {
   readonly output: CapturedOutput;
   readonly onOutput: ExecuteRequest["onOutput"];
   readonly deadlineAt: number;
-  readonly images: DisplayedImage[];
+  readonly images: CapturedImages;
 }
 
 class PythonSession implements Session {
@@ -57,7 +60,7 @@ class PythonSession implements Session {
   #hasState = false;
   /** Settles when the sandboxes that are not used any more are gone. */
   #discarded: Promise<unknown> = Promise.resolve();
-  #nextId = 1;
+  #lastId = 0;
   #idleTimer: ReturnType<typeof setTimeout> | undefined;
   #closing: Promise<void> | undefined;
 
@@ -106,7 +109,7 @@ class PythonSession implements Session {
       output: new CapturedOutput(this.#options.maxOutputChars),
       onOutput: request.onOutput,
       deadlineAt: performance.now() + request.timeoutMs,
-      images: [],
+      images: new CapturedImages(),
     };
     const late = this.#late;
     this.#late = new CapturedOutput(this.#options.maxOutputChars);
@@ -114,7 +117,7 @@ class PythonSession implements Session {
     this.#hasState = true;
     try {
       const frame = {
-        id: this.#nextId++,
+        id: this.#newId(),
         code: request.code,
         servers,
         loaded: namesOf(request.servers, servers),
@@ -170,6 +173,7 @@ class PythonSession implements Session {
     if (cutReason !== undefined) notes.push(cutReason);
     else if (end.kind === "died") notes.push(deathNote(end.frame, this.#options.memoryBytes));
     else if (end.kind === "ended") notes.push(endedNote(end.reason));
+    if (cell.images.refused > 0) notes.push(refusedImagesNote(cell.images.refused));
     const done = end.kind === "done" ? end.frame : undefined;
     const plain = done?.status === "interrupted" ? "cancelled" : done?.status;
     return {
@@ -181,7 +185,7 @@ class PythonSession implements Session {
       error: done?.error ?? null,
       exitCode: end.kind === "died" ? exitCodeOfDeath(end.frame) : (done?.exit_code ?? null),
       notes,
-      images: cell.images,
+      images: cell.images.images,
       durationMs,
       stateLost,
     };
@@ -214,6 +218,8 @@ class PythonSession implements Session {
         (this.#cell?.output ?? this.#late).append(name, text);
         return this.#cell?.onOutput?.(name, text);
       },
+      onDisplay: (frame) => this.#cell?.images.add(frame),
+      onSpilled: (frame) => this.#cell?.output.noteFile(frame),
       onRpc: (frame, bytes) => {
         const kernel = this.#kernel;
         if (kernel !== undefined) void this.#desk.serve(frame, bytes, (line) => kernel.reply(line));
@@ -230,6 +236,12 @@ class PythonSession implements Session {
         this.#discard();
       },
     };
+  }
+
+  /** Growing, as the protocol asks, and not to be guessed: code must not end an execution that has yet to come. */
+  #newId(): number {
+    this.#lastId += randomInt(1, MAX_ID_STEP);
+    return this.#lastId;
   }
 
   /** What is left of the running execution's time; a background task gets the default instead. */

@@ -20,6 +20,8 @@ function createPool(kernels: KernelSource, idleTimeoutMs = 60_000): WarmPool {
 const silent: KernelEvents = {
   onStream: () => undefined,
   onRpc: () => undefined,
+  onDisplay: () => undefined,
+  onSpilled: () => undefined,
   onDied: () => undefined,
   onEnded: () => undefined,
 };

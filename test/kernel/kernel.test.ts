@@ -30,6 +30,8 @@ async function start(script: string, helloDeadlineMs = 5000): Promise<Started> {
   const log = createMemoryLog();
   const handlers: KernelEvents = {
     onStream: (name, text) => void events.push(`${name}: ${text}`),
+    onDisplay: (frame) => events.push(`display ${frame.mime} ${frame.data}`),
+    onSpilled: (frame) => events.push(`spilled ${frame.name} ${frame.path}`),
     onRpc: (frame) => events.push(`rpc ${frame.id} ${frame.method}`),
     onDied: (frame) => events.push(`died ${frame.generation} ${frame.reason}`),
     onEnded: (reason) => ended.resolve(reason),
@@ -99,11 +101,19 @@ describe("a running kernel", () => {
   test("hands on streams, requests and deaths in order", async () => {
     const { kernel, events } = await start(
       'hello()\n_, f = recv()\nsend("s", {"type": "stream", "name": "stdout", "data": "a"})\n' +
+        'send("k", {"type": "display", "id": 1, "mime": "image/png", "data": "iVBO"})\n' +
+        'send("s", {"type": "spilled", "name": "stdout", "path": "/tmp/x", "bytes": 9, "kept": 9})\n' +
         'send("k", {"type": "rpc", "id": 5, "method": "servers", "params": {}})\n' +
         'send("s", {"type": "died", "generation": 1, "execution": 1, "reason": "signal", "code": None, "signal": "SIGSEGV", "detail": None})\nrecv()',
     );
     expect(await kernel.execute(cell(1))).toMatchObject({ kind: "died", frame: { signal: "SIGSEGV" } });
-    expect(events).toEqual(["stdout: a", "rpc 5 servers", "died 1 signal"]);
+    expect(events).toEqual([
+      "stdout: a",
+      "display image/png iVBO",
+      "spilled stdout /tmp/x",
+      "rpc 5 servers",
+      "died 1 signal",
+    ]);
   });
 
   test("waits for a cell that was on its way when the process died: the next one runs it", async () => {
