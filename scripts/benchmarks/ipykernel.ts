@@ -1,0 +1,95 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { startChild } from "../../src/core/child.ts";
+import { atMost, type Comparison } from "./comparison.ts";
+import { Containers } from "./containers.ts";
+import { takeTurns, time } from "./statistics.ts";
+import { type Peer, runPython, type World } from "./world.ts";
+
+/** What people and models run: values, output, definitions, imports, an await, a mistake. */
+const CELLS = [
+  "1",
+  "x = 41",
+  "x + 1",
+  "print('hello')",
+  "import math\nmath.sqrt(2)",
+  "def double(value):\n    return 2 * value",
+  "double(x)",
+  "[n * n for n in range(1000)]",
+  "import asyncio\nawait asyncio.sleep(0)\n'done'",
+  "1 / 0",
+];
+const ROUNDS_OF_CELLS = 10;
+
+/** Faster than the kernel that everyone knows. */
+export async function benchIpykernel(world: World): Promise<Comparison[]> {
+  const python = join(world.root, ".tools/bench-venv/bin/python");
+  if (!existsSync(python)) throw new Error("ipykernel is not installed: run ./scripts/bench");
+  const containers = await Containers.find(world);
+  const [bridge, theirs, kept] = await Promise.all([
+    world.connect(world.binary, []),
+    startDriver(world, python),
+    containers.startKernel(),
+  ]);
+  const warm = await cellsByTurns(bridge, theirs);
+  const start = await takeTurns(
+    { rounds: 5, warmUp: 1 },
+    {
+      fresh: () => kept.timeToResetAndResult(),
+      container: () => containers.timeToResult(),
+      ipykernel: () => theirs(null),
+    },
+  );
+  await Promise.all([bridge.close(), kept.close()]);
+  const shared = { bench: "ipykernel", unit: "ms" } as const;
+  const started = { ...shared, yardstick: "ipykernel's start to its first result", theirs: start.ipykernel };
+  return [
+    {
+      ...shared,
+      measured: "run_python, 100 mixed cells",
+      yardstick: "ipykernel by jupyter_client, same cells",
+      ...warm,
+      target: atMost(0.2),
+    },
+    { ...started, measured: "start of a kernel to its first result", ours: start.fresh, target: atMost(0.1) },
+    { ...started, measured: "the same, its container included", ours: start.container },
+  ];
+}
+
+async function cellsByTurns(bridge: Peer, theirs: Driver): Promise<{ ours: number[]; theirs: number[] }> {
+  const samples = { ours: [] as number[], theirs: [] as number[] };
+  for (let round = -1; round < ROUNDS_OF_CELLS; round += 1) {
+    for (const code of CELLS) {
+      const ours = await time(() => runPython(bridge, code).catch(() => undefined)); // one of them fails
+      const other = await theirs(code);
+      if (round < 0) continue;
+      samples.ours.push(ours);
+      samples.theirs.push(other);
+    }
+  }
+  return samples;
+}
+
+/** Runs a cell in ipykernel, or, without one, starts another kernel and ends it; returns the milliseconds. */
+type Driver = (code: string | null) => Promise<number>;
+
+async function startDriver(world: World, python: string): Promise<Driver> {
+  const program = join(import.meta.dir, "programs/ipykernel-driver.py");
+  const child = await startChild({ command: python, args: [program], env: world.env, ownGroup: true });
+  world.scope.add("ipykernel", () => child.stop());
+  const chunks = child.stdout[Symbol.asyncIterator]();
+  const answer = async () => {
+    let text = "";
+    while (!text.endsWith("\n")) {
+      const { done, value } = await chunks.next();
+      if (done === true) throw new Error(`ipykernel's driver ended: ${child.stderrText()}`);
+      text += Buffer.from(value).toString();
+    }
+    return JSON.parse(text) as number;
+  };
+  await answer();
+  return async (code) => {
+    await child.write(`${JSON.stringify(code)}\n`);
+    return answer();
+  };
+}

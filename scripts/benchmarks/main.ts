@@ -1,0 +1,62 @@
+import { withDeadline } from "../../src/core/lifecycle.ts";
+import { benchBulk } from "./bulk.ts";
+import { type Comparison, exitCodeOf } from "./comparison.ts";
+import { benchFirst } from "./first.ts";
+import { benchIpykernel } from "./ipykernel.ts";
+import { benchOutput } from "./output.ts";
+import { benchSession } from "./session.ts";
+import { benchStart } from "./start.ts";
+import { renderJson, renderTable } from "./table.ts";
+import { benchTokens } from "./tokens.ts";
+import { benchUpstream } from "./upstream.ts";
+import { benchWarm } from "./warm.ts";
+import { createWorld, type World } from "./world.ts";
+
+/**
+ * Measures what the product promises, each beside the thing it is compared with, in the same run on the same machine.
+ *
+ *     bun scripts/benchmarks/main.ts [NAME…] [--json]
+ */
+
+const BENCH_DEADLINE_MS = 90_000;
+
+const BENCHES: Readonly<Record<string, (world: World) => Promise<Comparison[]>>> = {
+  tokens: benchTokens,
+  start: benchStart,
+  first: benchFirst,
+  session: benchSession,
+  warm: benchWarm,
+  ipykernel: benchIpykernel,
+  upstream: benchUpstream,
+  bulk: benchBulk,
+  output: benchOutput,
+};
+
+async function main(args: readonly string[]): Promise<number> {
+  const names = args.filter((arg) => arg !== "--json");
+  const unknown = names.filter((name) => !Object.hasOwn(BENCHES, name));
+  if (unknown.length > 0) {
+    process.stderr.write(`error: no bench "${unknown[0]}"; there are: ${Object.keys(BENCHES).join(", ")}\n`);
+    return 2;
+  }
+  const comparisons: Comparison[] = [];
+  let failures = 0;
+  for (const [name, bench] of Object.entries(BENCHES)) {
+    if (names.length > 0 && !names.includes(name)) continue;
+    const started = performance.now();
+    const world = createWorld();
+    try {
+      comparisons.push(...(await withDeadline(bench(world), BENCH_DEADLINE_MS, `the bench "${name}"`)));
+    } catch (error) {
+      failures += 1;
+      process.stderr.write(`error: ${name}: ${error instanceof Error ? error.message : String(error)}\n`);
+    } finally {
+      await world.scope.close();
+    }
+    process.stderr.write(`bench: ${name} took ${((performance.now() - started) / 1000).toFixed(1)} s\n`);
+  }
+  process.stdout.write(`${args.includes("--json") ? renderJson(comparisons) : renderTable(comparisons)}\n`);
+  return exitCodeOf(comparisons, failures);
+}
+
+process.exit(await main(process.argv.slice(2)));

@@ -1,0 +1,64 @@
+import { atMost, type Comparison, valueAtMost } from "./comparison.ts";
+import { Containers } from "./containers.ts";
+import { canReadMemory, memoryOf } from "./memory.ts";
+import { takeTurns, time } from "./statistics.ts";
+import { runPython, type World } from "./world.ts";
+
+const BYTES = 100_000_000;
+const LINE = 1000;
+
+const PRINT = `line = "x" * ${LINE - 1}
+for _ in range(${BYTES / LINE}): print(line)`;
+
+/** Waits for the bench's word, so that the start of the container is not part of it. */
+const BARE = `import sys
+sys.stdin.readline()
+${PRINT}
+print("the end", flush=True)`;
+
+/** Much output costs no more time than it takes to leave the container, and no memory. */
+export async function benchOutput(world: World): Promise<Comparison[]> {
+  const containers = await Containers.find(world);
+  const bridge = await world.connect(world.binary, []);
+  await runPython(bridge, "print('x' * 1000)");
+  const before = canReadMemory ? memoryOf(bridge.pid).now : 0;
+  const { ours, bare } = await takeTurns(
+    { rounds: 5, warmUp: 1 },
+    {
+      ours: () => time(() => runPython(bridge, PRINT)),
+      bare: async () => {
+        const container = await containers.start("python3", "-I", "-c", BARE);
+        const took = await time(async () => {
+          await container.write("go\n");
+          await container.waitFor("the end");
+        });
+        await container.ended();
+        return took;
+      },
+    },
+  );
+  const growth = canReadMemory ? memoryOf(bridge.pid).peak - before : Number.NaN;
+  await bridge.close();
+  const shared = { bench: "output", yardstick: "the same into podman run, discarded" };
+  const printed: Comparison = {
+    ...shared,
+    measured: "print 100 MB",
+    unit: "ms",
+    ours,
+    theirs: bare,
+    target: atMost(2),
+  };
+  if (!canReadMemory) return [printed];
+  return [
+    printed,
+    {
+      bench: "output",
+      measured: "peak memory of the bridge over 600 MB printed",
+      yardstick: "before",
+      unit: "MB",
+      ours: [growth],
+      theirs: [before],
+      target: valueAtMost(64),
+    },
+  ];
+}
