@@ -9,6 +9,8 @@ import { LineSplitter } from "../core/lines.ts";
 export const MAX_LINE_BYTES = 32 * 1024 ** 2;
 /** One result; a larger one fails its request alone. Below what a frame to the sandbox may have. */
 export const MAX_RESULT_BYTES = 24 * 1024 ** 2;
+/** What a server leaves unread on its stdin stays in memory, also when its requests were given up long ago. */
+const MAX_UNREAD_BYTES = 64 * 1024 ** 2;
 const MAX_BAD_LINES = 1000;
 const MAX_QUOTE = 200;
 const EXIT_AFTER_EOF_MS = 1000;
@@ -43,6 +45,7 @@ export class StdioTransport implements Transport {
   #process: Child | undefined;
   #exit: ChildExit | undefined;
   #fault: BridgeError | undefined;
+  #unreadBytes = 0;
   #badLines = 0;
   #lastBadLine: string | undefined;
   #closed = false;
@@ -86,9 +89,19 @@ export class StdioTransport implements Transport {
 
   async send(message: JSONRPCMessage): Promise<void> {
     if (this.#process === undefined || this.#closed) throw new ServerGone("the server is not running");
-    await this.#process.write(`${JSON.stringify(message)}\n`).catch((cause: unknown) => {
+    if ("method" in message && "id" in message && this.#unreadBytes > MAX_UNREAD_BYTES) {
+      const what = `the server has not read the last ${this.#unreadBytes} bytes that it was sent`;
+      throw new BridgeError("LIMIT_EXCEEDED", what, { hint: "Wait until it is done with earlier requests." });
+    }
+    const line = Buffer.from(`${JSON.stringify(message)}\n`);
+    this.#unreadBytes += line.length;
+    try {
+      await this.#process.write(line);
+    } catch (cause) {
       throw new ServerGone("the server has closed its stdin", { cause });
-    });
+    } finally {
+      this.#unreadBytes -= line.length;
+    }
   }
 
   async close(): Promise<void> {

@@ -106,6 +106,21 @@ describe("a call", () => {
     });
   });
 
+  test("is refused when the server leaves too much unread, which would stay in memory", async () => {
+    await using rig = createFx({ tools: { block: { blocks: true } } });
+    const stop = new AbortController();
+    const text = "x".repeat(20 * 1024 ** 2);
+    const sent = Array.from({ length: 4 }, () => faultOf(call(rig, "block", { text }, stop.signal)));
+
+    expect(await faultOf(call(rig, "block"))).toEqual({
+      code: "LIMIT_EXCEEDED",
+      message: expect.stringMatching(/^the server has not read the last 8388\d{4} bytes that it was sent$/),
+      hint: "Wait until it is done with earlier requests.",
+    });
+    stop.abort();
+    await Promise.all(sent);
+  });
+
   test("that is never answered ends with the caller's time, and the server is told", async () => {
     using journal = createJournal();
     await using rig = createFx({ tools: { mute: { mute: true } }, journal: journal.path });
