@@ -31,11 +31,12 @@ ensure_bun() {
   mkdir -p "$TOOLS"
   # Without a package.json of its own, npm would look for one in the folders above.
   printf '{"private": true}\n' >"$TOOLS/package.json"
-  npm install --prefix "$TOOLS" --no-save --no-audit --no-fund --no-update-notifier --loglevel=error --ignore-scripts=false "bun@$version" >&2
+  npm install --prefix "$TOOLS" --no-save --no-audit --no-fund --no-update-notifier --loglevel=error --ignore-scripts=false "bun@$version" >&2 ||
+    fail "npm could not install bun $version; its own words are above. Without npm: put a bun $version on PATH"
   BUN="$TOOLS/node_modules/bun/bin/bun.exe"
   if ! is_pinned_bun "$BUN" "$version"; then
     # npm was told not to run install scripts: this one puts the binary in place.
-    (cd "$TOOLS/node_modules/bun" && node install.js >&2)
+    (cd "$TOOLS/node_modules/bun" && node install.js >&2) || true
   fi
   is_pinned_bun "$BUN" "$version" || fail "npm installed bun $version, but \"$BUN --version\" does not say so"
 }
@@ -46,6 +47,6 @@ ensure_dependencies() {
   local output
   output="$(cd "$ROOT" && "$BUN" install --frozen-lockfile 2>&1)" || {
     say "$output"
-    fail "\"bun install --frozen-lockfile\" failed; does package.json agree with bun.lock?"
+    fail "\"bun install --frozen-lockfile\" failed: no registry was reached, or package.json and bun.lock disagree"
   }
 }

@@ -52,6 +52,25 @@ can_be_root() {
   [ -t 0 ] || sudo -n true >/dev/null 2>&1
 }
 
+# Waits for another apt-get that is at work, as on a machine that has just started.
+run_apt_get() {
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Acquire::Retries=3 -o DPkg::Lock::Timeout=300 \
+    -o Dpkg::Use-Pty=0 "$@" >&2
+}
+
+# Tries again what failed: a mirror may be away for a moment, and an installation that was killed is in the way.
+install_by_apt_get() {
+  local try
+  for try in 1 2 3; do
+    run_apt_get update || say "apt-get update failed; going on with what is known"
+    if run_apt_get install -y --no-install-recommends "$@"; then return 0; fi
+    [ "$try" -lt 3 ] || return 1
+    say "that failed; trying again in 10 s"
+    sleep 10
+    as_root dpkg --configure -a >&2 || true
+  done
+}
+
 # install_packages REASON PACKAGE…: by the system's package manager. Says first what it is about to do.
 install_packages() {
   local reason=$1 manager
@@ -70,11 +89,8 @@ install_packages() {
   fi
   say "$reason; about to install with $manager: $*"
   case "$manager" in
-    apt-get)
-      as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq update >&2
-      as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "$@" >&2
-      ;;
+    apt-get) install_by_apt_get "$@" ;;
     dnf) as_root dnf -q install -y "$@" >&2 ;;
     brew) brew install --quiet "$@" >&2 ;;
-  esac
+  esac || fail "$manager could not install: $*"
 }

@@ -89,7 +89,10 @@ prepare_image() {
     if bounded "$PULL_SECONDS" "$engine" pull "$IMAGE" >/dev/null 2>&1; then return 0; fi
     [ "$IMAGE" = "$DEFAULT_IMAGE" ] || return 1
   fi
-  [ -n "$fingerprint" ] || return 1
+  if [ -z "$fingerprint" ]; then
+    say "$engine could not pull $DEFAULT_IMAGE, and without python3 (3.9 or newer) no image can be built here"
+    return 1
+  fi
   tar="$(host_image_tar)" || return 1
   IMAGE="$HOST_IMAGE"
   import_host_image "$engine" "$fingerprint" <"$tar"
@@ -100,10 +103,18 @@ engine_works() {
   engine_answers "$1" && prepare_image "$1" && image_runs "$1" "$IMAGE"
 }
 
-# Sets ENGINE and IMAGE to the first engine that works, in the product's own order.
+# The engines to try, in the product's own order.
+wanted_engines() {
+  case "${MCP_BRIDGE_RUNTIME:-auto}" in
+    auto) printf 'podman docker\n' ;;
+    *) printf '%s\n' "$MCP_BRIDGE_RUNTIME" ;;
+  esac
+}
+
+# Sets ENGINE and IMAGE to the first engine that works.
 find_engine() {
   local engine
-  for engine in ${MCP_BRIDGE_RUNTIME:-podman docker}; do
+  for engine in $(wanted_engines); do
     if engine_works "$engine"; then
       ENGINE="$engine"
       return 0
@@ -149,7 +160,7 @@ ensure_engine() {
 # Shows the own words of each engine that is installed and does not work.
 explain_engines() {
   local engine words
-  for engine in ${MCP_BRIDGE_RUNTIME:-podman docker}; do
+  for engine in $(wanted_engines); do
     have "$engine" || continue
     if ! words="$("$engine" info 2>&1)"; then
       say "$engine does not answer: $(printf '%s\n' "$words" | tail -n 2)"

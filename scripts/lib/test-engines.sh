@@ -5,12 +5,14 @@ TEST_USER="sandpy-test"
 TEST_ENGINES="" # "podman=IMAGE podman-rootless=IMAGE docker=IMAGE", those that work
 DOCKERD_PID=""
 
+test_home() { getent passwd "$TEST_USER" | cut -d: -f6; }
+
 # A command as the ordinary user whose podman is rootless, with nothing of root's environment but the test's own.
 as_test_user() {
   local uid
   uid="$(id -u "$TEST_USER")"
   runuser -u "$TEST_USER" -- env -i \
-    HOME="/home/$TEST_USER" USER="$TEST_USER" LANG=C.UTF-8 XDG_RUNTIME_DIR="/run/user/$uid" \
+    HOME="$(test_home)" USER="$TEST_USER" LANG=C.UTF-8 XDG_RUNTIME_DIR="/run/user/$uid" \
     PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin "$@"
 }
 
@@ -19,29 +21,33 @@ podman-rootless() {
   (cd / && as_test_user podman "$@")
 }
 
-# On Debian as root: the packages that make podman, rootless podman and docker possible.
-install_test_engines() {
+# On Debian as root: the packages that make podman, rootless podman and docker possible, and what the checks call.
+install_test_packages() {
   local missing=""
   if ! [ "$(id -u)" -eq 0 ] || ! have apt-get; then return 0; fi
+  have python3 || missing="$missing python3"
+  have shellcheck || missing="$missing shellcheck"
   have podman || missing="$missing podman runc"
   have newuidmap || missing="$missing uidmap"
   have slirp4netns || missing="$missing slirp4netns"
   have fuse-overlayfs || missing="$missing fuse-overlayfs"
   have dockerd || missing="$missing docker.io"
-  [ -n "$missing" ] || return 0
   # shellcheck disable=SC2086 # a list of package names
-  install_packages "the tests run on podman, rootless podman and docker" $missing
+  [ -z "$missing" ] || install_packages "the tests run on podman, rootless podman and docker" $missing
+  # Newer releases have the client in a package of its own.
+  have docker || install_packages "docker.io came without its client" docker-cli
 }
 
 # The ordinary user with its runtime folder and the overlay driver, which starts ten times as fast as the default one.
 prepare_test_user() {
-  local uid config="/home/$TEST_USER/.config/containers"
+  local uid config
   if ! id "$TEST_USER" >/dev/null 2>&1; then
     say "about to create the user \"$TEST_USER\" for rootless podman"
     useradd --create-home --home-dir "/home/$TEST_USER" --shell /bin/bash "$TEST_USER"
   fi
   grep -qs "^$TEST_USER:" /etc/subuid || usermod --add-subuids 400000-465535 --add-subgids 400000-465535 "$TEST_USER"
   uid="$(id -u "$TEST_USER")"
+  config="$(test_home)/.config/containers"
   mkdir -p "/run/user/$uid"
   chown "$TEST_USER:" "/run/user/$uid"
   chmod 700 "/run/user/$uid"
@@ -84,7 +90,9 @@ prepare_test_engines() {
   local engine names="podman docker"
   if [ "$(id -u)" -eq 0 ] && [ "$(uname -s)" = Linux ]; then
     names="podman podman-rootless docker"
-    if have podman && have useradd && have runuser; then prepare_test_user; fi
+    if have podman && have useradd && have runuser; then
+      prepare_test_user || say "cannot make the user \"$TEST_USER\" ready for rootless podman"
+    fi
     start_dockerd
   fi
   TEST_ENGINES=""
