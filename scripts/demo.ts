@@ -113,8 +113,12 @@ async function listTools(name: string, entry: ServerEntry, env: Record<string, s
   return { name, tools: tools.length, tokens: countTokens(JSON.stringify(tools)) };
 }
 
+function readProgram(name: string): string {
+  return readFileSync(join(root, "scripts/demo-programs", name), "utf8");
+}
+
 async function runPython(client: Client, program: string): Promise<string> {
-  const code = readFileSync(join(root, "scripts/demo-programs", program), "utf8");
+  const code = readProgram(program);
   const started = performance.now();
   const result = await client.callTool(
     { name: "run_python", arguments: { code, timeout: SANDBOX_TIMEOUT_S } },
@@ -192,9 +196,11 @@ async function main(home: string): Promise<void> {
     );
     expect(memory.relations > 0, "the memory server knows who imports whom");
     const read = [...files.values()].reduce((sum, text) => sum + countTokens(text), 0);
+    const written = countTokens(readProgram("survey.py")) + countTokens(readProgram("report.py"));
     const seen = countTokens(survey) + countTokens(report);
     print("\n== what went where (o200k tokens)\n");
     print(`source text that the Python code read     ${String(read).padStart(8)}`);
+    print(`code that the model wrote                 ${String(written).padStart(8)}`);
     print(`results that the model got to see         ${String(seen).padStart(8)}`);
     print("calls of run_python by the model                 2");
     return { name: "sandpy", tools: tools.length, tokens: countTokens(JSON.stringify(tools)) };

@@ -37,7 +37,8 @@ def functions_of(name, source):
         match = head.match(line)
         if not match or match[4] in {"if", "for", "while", "switch", "catch"}:
             continue
-        end = next((at for at in range(start, len(lines)) if lines[at] == (match[1] or match[3] or "") + "}"), start)
+        last = (match[1] or match[3] or "") + "}"
+        end = next((at for at in range(start, len(lines)) if lines[at].rstrip(",;") == last), start)
         yield end - start + 1, name, match[2] or match[4]
 
 
