@@ -26,6 +26,7 @@ install_test_packages() {
   local missing=""
   if ! [ "$(id -u)" -eq 0 ] || ! have apt-get; then return 0; fi
   have python3 || missing="$missing python3"
+  have ps || missing="$missing procps"
   have shellcheck || missing="$missing shellcheck"
   have podman || missing="$missing podman runc"
   have newuidmap || missing="$missing uidmap"
