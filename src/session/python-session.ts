@@ -6,6 +6,7 @@ import type { ExecutionEnd, Kernel, KernelEvents } from "../kernel/kernel.ts";
 import { RESET_DEADLINE_MS, runCell } from "./execution.ts";
 import { CapturedImages } from "./images.ts";
 import type { KernelSource } from "./kernel-source.ts";
+import { LiveOutput } from "./live-output.ts";
 import { cutNote, deathNote, endedNote, exitCodeOfDeath, idleNote, refusedImagesNote } from "./notes.ts";
 import type { ExecuteRequest, Outcome } from "./outcome.ts";
 import { CapturedOutput } from "./output.ts";
@@ -41,7 +42,7 @@ export function createSession(options: SessionOptions): Session {
 
 interface RunningCell {
   readonly output: CapturedOutput;
-  readonly onOutput: ExecuteRequest["onOutput"];
+  readonly live: LiveOutput;
   readonly deadlineAt: number;
   readonly images: CapturedImages;
 }
@@ -107,7 +108,7 @@ class PythonSession implements Session {
     const { kernel, servers } = await this.#prepare(request, signal);
     const cell: RunningCell = {
       output: new CapturedOutput(this.#options.maxOutputChars),
-      onOutput: request.onOutput,
+      live: new LiveOutput(request.onOutput),
       deadlineAt: performance.now() + request.timeoutMs,
       images: new CapturedImages(),
     };
@@ -128,6 +129,7 @@ class PythonSession implements Session {
       let waits: readonly UnderWay[] = [];
       const onCut = () => {
         waits = this.#desk.underWay();
+        cell.live.release();
         this.#desk.abandon("the execution was stopped");
       };
       const { timeoutMs } = request;
@@ -216,7 +218,7 @@ class PythonSession implements Session {
     return {
       onStream: (name, text) => {
         (this.#cell?.output ?? this.#late).append(name, text);
-        return this.#cell?.onOutput?.(name, text);
+        return this.#cell?.live.show(name, text);
       },
       onDisplay: (frame) => this.#cell?.images.add(frame),
       onSpilled: (frame) => this.#cell?.output.noteFile(frame),

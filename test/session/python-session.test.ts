@@ -186,6 +186,22 @@ describe("a session", () => {
     expect([outcome.status, taken, most]).toEqual(["ok", 2000 * 1001, 1]);
   });
 
+  test("stops a program whose output nobody takes", async () => {
+    const session = openSession();
+    await run(session, "kept = 1");
+    const outcome = await session.execute(
+      {
+        code: "while True: print('x' * 1000)",
+        servers: [],
+        timeoutMs: 500,
+        onOutput: () => new Promise(() => undefined),
+      },
+      new AbortController().signal,
+    );
+    expect(outcome).toMatchObject({ status: "timeout", stateLost: false });
+    expect(await run(session, "kept")).toMatchObject({ ...ok, result: "1" });
+  });
+
   test("connects servers before the code runs, and runs nothing when one fails", async () => {
     const session = openSession({
       tools: { ...tools, connect: () => Promise.reject(new Error("cannot start")) },
