@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import inspect
 import traceback
-from itertools import islice
-from typing import Any
 
 from .codec import clean
 
-MAX_RESULT = 64 * 1024
 MAX_TRACEBACK = 64 * 1024
 MAX_EVALUE = 8 * 1024
 OURS = "<sandpy>/"
@@ -17,33 +14,13 @@ OURS = "<sandpy>/"
 _CAN_WAIT = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 _traceback_of = BaseException.__dict__["__traceback__"].__get__
-_name_of = type.__dict__["__name__"].__get__
+name_of = type.__dict__["__name__"].__get__
 _TracebackException = traceback.TracebackException
 _StackSummary = traceback.StackSummary
 
 
-def render_result(value: Any, limit: int = MAX_RESULT) -> str:
-    """Returns the repr of a value, cut to `limit` characters. A repr that fails is described, not raised."""
-    try:
-        text = "" + repr(_head(value, limit))
-    except Exception as error:
-        text = f"<{_name_of(type(value))} object; its repr failed with {_name_of(type(error))}: {safe_str(error)}>"
-    return clean(_cut(text, limit))
-
-
-def _head(value: Any, limit: int) -> Any:
-    """Returns what of a huge built-in container can be seen at all, so that the rest is never rendered."""
-    kind = type(value)
-    if kind in (str, bytes, list, tuple) and len(value) > limit:
-        return value[: limit + 1]
-    if kind in (set, frozenset) and len(value) > limit:
-        return kind(islice(value, limit))
-    if kind is dict and len(value) > limit:
-        return dict(islice(value.items(), limit))
-    return value
-
-
-def _cut(text: str, limit: int) -> str:
+def cut(text: str, limit: int) -> str:
+    """Returns the beginning of a text, and says so where that is not all."""
     if len(text) <= limit:
         return text
     return f"{text[:limit]}… [cut after {limit} characters]"
@@ -52,14 +29,14 @@ def _cut(text: str, limit: int) -> str:
 def safe_str(error: BaseException) -> str:
     """Returns the message of an exception, even of one whose `__str__` fails."""
     try:
-        return clean(_cut("" + str(error), MAX_EVALUE))
+        return clean(cut("" + str(error), MAX_EVALUE))
     except Exception:
         return "<its __str__ failed>"
 
 
 def render_error(error: BaseException) -> dict[str, str]:
     """Returns the `error` field of a `done` frame."""
-    ename = clean(_name_of(type(error)))
+    ename = clean(name_of(type(error)))
     evalue = safe_str(error)
     try:
         text = _render_traceback(error)

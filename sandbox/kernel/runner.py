@@ -14,7 +14,8 @@ from .console import Console
 from .interrupts import Interrupts
 from .loop import Loop
 from .names import Names
-from .render import release_locals, render_error, render_result, safe_str
+from .pretty import render_result
+from .render import release_locals, render_error, safe_str
 from .repair import Pristine
 from .rpc import Rpc
 from .wire import Wire

@@ -10,6 +10,8 @@ import hello from "../../sandbox/kernel/hello.py" with { type: "text" };
 import interrupts from "../../sandbox/kernel/interrupts.py" with { type: "text" };
 import loop from "../../sandbox/kernel/loop.py" with { type: "text" };
 import names from "../../sandbox/kernel/names.py" with { type: "text" };
+import parts from "../../sandbox/kernel/parts.py" with { type: "text" };
+import pretty from "../../sandbox/kernel/pretty.py" with { type: "text" };
 import processes from "../../sandbox/kernel/process.py" with { type: "text" };
 import relay from "../../sandbox/kernel/relay.py" with { type: "text" };
 import render from "../../sandbox/kernel/render.py" with { type: "text" };
@@ -36,6 +38,8 @@ const FILES: Readonly<Record<string, string>> = {
   "interrupts.py": interrupts,
   "loop.py": loop,
   "names.py": names,
+  "parts.py": parts,
+  "pretty.py": pretty,
   "process.py": processes,
   "relay.py": relay,
   "render.py": render,

@@ -227,8 +227,8 @@ class Results(Shared):
     def test_bounds_the_repr(self) -> None:
         for code in (
             "'x' * 10_000_000",
-            "list(range(10_000_000))",
-            "dict.fromkeys(range(1_000_000))",
+            "['x' * 100_000] * 1_000_000",
+            "dict.fromkeys(range(1_000_000), 'x' * 100)",
             "b'x' * 9_000_000",
         ):
             with self.subTest(code=code):

@@ -47,7 +47,7 @@ sys.path[:] = []; sys.meta_path[:] = []
 
 class Forging(unittest.TestCase):
     def test_never_makes_a_supervisor_frame(self) -> None:
-        with Sandbox() as sandbox:
+        with Sandbox({"output_bytes": 1 << 30}) as sandbox:
             sandbox.ids = 5000
             number = sandbox.start(FORGE)
             deadline = time.monotonic() + 10

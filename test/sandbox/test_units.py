@@ -18,6 +18,7 @@ sys.modules.setdefault("_sandpy", package)
 codec = importlib.import_module("_sandpy.codec")
 docs = importlib.import_module("_sandpy.docs")
 relay = importlib.import_module("_sandpy.relay")
+pretty = importlib.import_module("_sandpy.pretty")
 render = importlib.import_module("_sandpy.render")
 interrupts = importlib.import_module("_sandpy.interrupts")
 tools = importlib.import_module("_sandpy.tools")
@@ -89,10 +90,10 @@ class Relay(unittest.TestCase):
 
 class Render(unittest.TestCase):
     def test_cuts_long_results(self) -> None:
-        self.assertEqual(render.render_result("abc", 3), "'ab… [cut after 3 characters]")
-        self.assertEqual(render.render_result([1, 2], 6), "[1, 2]")
+        self.assertEqual(pretty.render_result("abc", 3), "'ab… [cut after 3 characters]")
+        self.assertEqual(pretty.render_result([1, 2], 6), "[1, 2]")
         for value in (list(range(50)), set(range(50)), dict.fromkeys(range(50)), "x" * 50, b"x" * 50, (1,) * 50):
-            self.assertTrue(render.render_result(value, 10).endswith("… [cut after 10 characters]"))
+            self.assertTrue(pretty.render_result(value, 10).endswith("… [cut after 10 characters]"))
 
     def test_survives_hostile_types(self) -> None:
         class Meta(type):
@@ -102,7 +103,7 @@ class Render(unittest.TestCase):
             def __repr__(self) -> str:
                 raise ValueError
 
-        self.assertEqual(render.render_result(Bad()), "<Bad object; its repr failed with ValueError: >")
+        self.assertEqual(pretty.render_result(Bad()), "<Bad object; its repr failed with ValueError: >")
 
     def test_renders_groups_and_cycles_of_exceptions(self) -> None:
         first, second = ValueError("first"), ValueError("second")
