@@ -81,7 +81,9 @@ class PythonSession implements Session {
     return this.#queue.run(async () => {
       clearTimeout(this.#idleTimer);
       try {
-        return await this.#run(request, either);
+        const outcome = await this.#run(request, either);
+        if (this.#options.stateless && !outcome.stateLost) await this.#startAfresh();
+        return outcome;
       } finally {
         this.#startIdleTimer();
       }
@@ -139,9 +141,7 @@ class PythonSession implements Session {
       const now = performance.now();
       const told = waits.map(({ label, startedAt: since }) => ({ label, ms: now - since }));
       const cutReason = cut === undefined ? undefined : cutNote(cut, timeoutMs, end.kind !== "done", told);
-      const outcome = this.#conclude(end, cut, cutReason, cell, late, now - startedAt);
-      if (this.#options.stateless && end.kind === "done") await this.#startAfresh(kernel);
-      return outcome;
+      return this.#conclude(end, cut, cutReason, cell, late, now - startedAt);
     } catch (error) {
       this.#kernel = undefined; // a sandbox that could not be stopped is not used again
       throw error;
@@ -194,12 +194,12 @@ class PythonSession implements Session {
   }
 
   /** Replaces the Python process, so that the next execution finds nothing of this one. */
-  async #startAfresh(kernel: Kernel): Promise<void> {
+  async #startAfresh(): Promise<void> {
     this.#hasState = false;
     try {
-      await kernel.reset(RESET_DEADLINE_MS);
+      await this.#kernel?.reset(RESET_DEADLINE_MS);
     } catch {
-      await kernel.close(); // the supervisor does not answer: the container goes
+      this.#discard(); // the supervisor does not answer: the container goes
     }
   }
 

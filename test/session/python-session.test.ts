@@ -121,6 +121,10 @@ describe("a session", () => {
     const session = openSession({ stateless: true });
     await run(session, "import threading\nx = 1");
     expect(await run(session, "'x' in globals()")).toMatchObject({ ...ok, result: "False" });
+    const idle = openSession({ stateless: true, idleTimeoutMs: 1 });
+    await run(idle, "x = 1");
+    await Bun.sleep(50); // the idle time itself is what is tested
+    expect((await run(idle, "1")).notes).toEqual([]);
   });
 
   test("says what the code was waiting for when its time was up", async () => {
