@@ -2,6 +2,7 @@ import { afterEach, describe, expect, spyOn, test } from "bun:test";
 import type { Sandbox } from "../../src/container/engine.ts";
 import type { HostTools } from "../../src/kernel/host-tools.ts";
 import { parseRpc } from "../../src/kernel/rpc.ts";
+import type { KernelSource } from "../../src/session/kernel-source.ts";
 import type { Outcome } from "../../src/session/outcome.ts";
 import { createSession, type SessionOptions } from "../../src/session/python-session.ts";
 import type { Session } from "../../src/session/session.ts";
@@ -45,14 +46,20 @@ function run(session: Session, code: string, signal = new AbortController().sign
   return session.execute({ code, servers: [], timeoutMs: 10_000 }, signal);
 }
 
-/** Repeats a harmless cell until its outcome has what is looked for. */
-async function runUntil(session: Session, isTrue: (outcome: Outcome) => boolean): Promise<Outcome> {
-  for (let tries = 0; tries < 200; tries += 1) {
-    const outcome = await run(session, "'again'");
-    if (isTrue(outcome)) return outcome;
-    await Bun.sleep(20);
-  }
-  throw new Error("the outcome that was waited for did not come");
+/** Kernels whose next event of this kind can be waited for while no code runs. */
+function observe(event: "onStream" | "onDied") {
+  const happened = Promise.withResolvers<void>();
+  const source: KernelSource = {
+    start: (events, signal) => {
+      const handle = events[event] as (...args: unknown[]) => void | Promise<void>;
+      const observed = (...args: unknown[]) => {
+        happened.resolve();
+        return handle(...args);
+      };
+      return kernels.start({ ...events, [event]: observed }, signal);
+    },
+  };
+  return { source, happened: happened.promise };
 }
 
 const ok = { status: "ok", error: null, notes: [], stateLost: false };
@@ -71,31 +78,24 @@ describe("a session", () => {
   });
 
   test("marks output that comes between two calls as late, in the next result", async () => {
-    const session = openSession();
-    await run(
-      session,
-      "import threading\nready = threading.Event()\nthreading.Timer(0.05, lambda: (print('late'), ready.set())).start()",
-    );
-    const outcome = await runUntil(session, ({ late }) => late.stdout.text !== "");
-    expect([outcome.late.stdout.text, outcome.stdout.text]).toEqual(["late\n", ""]);
+    const { source, happened } = observe("onStream");
+    const session = openSession({ kernels: source });
+    await run(session, "import threading\nthreading.Timer(0.2, print, ['late']).start()");
+    await happened;
+    const outcome = await run(session, "print('mine')");
+    expect([outcome.late.stdout.text, outcome.stdout.text]).toEqual(["late\n", "mine\n"]);
   });
 
   test("says in the next result that Python died between two calls", async () => {
-    const session = openSession();
-    await run(session, "import threading, os\nthreading.Timer(0.05, lambda: os._exit(9)).start()");
-    const outcome = await runUntil(session, ({ notes }) => notes.length > 0);
-    expect(["ok", "died"]).toContain(outcome.status); // it may also happen within one of the harmless cells
-    expect(outcome.notes[0]).toStartWith("Python was restarted: its process ended with exit code 9.");
-  });
-
-  test("removes a sandbox that ended by itself, whose engine may not do it", async () => {
-    const session = openSession();
-    await run(session, "1");
-    const close = spyOn(kernels.sandboxes.at(-1) as Sandbox, "close");
-    const outcome = await run(session, "import os, signal\nos.kill(os.getppid(), signal.SIGKILL)");
-    expect(outcome).toMatchObject({ status: "died", notes: [expect.stringContaining("The sandbox ended")] });
-    await session.close();
-    expect(close).toHaveBeenCalled();
+    const { source, happened } = observe("onDied");
+    const session = openSession({ kernels: source });
+    await run(session, "import threading, os\nthreading.Timer(0.2, os._exit, [9]).start()");
+    await happened;
+    const outcome = await run(session, "'again'");
+    expect(outcome).toMatchObject({ status: "ok", result: "'again'" });
+    expect(outcome.notes).toEqual([
+      "Python was restarted: its process ended with exit code 9. Variables, imports and functions of this session are gone; define them again.",
+    ]);
   });
 
   test("stops when idle, and says so once", async () => {
