@@ -98,6 +98,16 @@ describe("a session", () => {
     ]);
   });
 
+  test("removes a sandbox that ended by itself, whose engine may not do it", async () => {
+    const session = openSession();
+    await run(session, "1");
+    const close = spyOn(kernels.sandboxes.at(-1) as Sandbox, "close");
+    const outcome = await run(session, "import os, signal\nos.kill(os.getppid(), signal.SIGKILL)");
+    expect(outcome).toMatchObject({ status: "died", notes: [expect.stringContaining("The sandbox ended")] });
+    await session.close();
+    expect(close).toHaveBeenCalled();
+  });
+
   test("stops when idle, and says so once", async () => {
     const session = openSession({ idleTimeoutMs: 50 });
     await run(session, "x = 1");
