@@ -4,7 +4,6 @@ import type { Log } from "../core/log.ts";
 import type { KernelEvents } from "../kernel/kernel.ts";
 import type { KernelSource, StartedKernel } from "../session/kernel-source.ts";
 
-/** The next spare waits until the call that took the last one has had the machine to itself for a moment. */
 const REFILL_DELAY_MS = 500;
 
 export interface WarmPoolOptions {
@@ -12,6 +11,8 @@ export interface WarmPoolOptions {
   readonly log: Log;
   /** A spare that nobody took for this long is stopped; the next use of the bridge makes another. */
   readonly idleTimeoutMs: number;
+  /** How long the next spare waits, so that the call that took the last one has the machine to itself; 500 by default. */
+  readonly refillDelayMs?: number;
 }
 
 /** A kernel that runs for nobody yet, and the events that its taker will get. */
@@ -99,7 +100,7 @@ export class WarmPool implements KernelSource, Closable {
 
   #refillSoon(): void {
     clearTimeout(this.#refill);
-    this.#refill = setTimeout(() => this.warm(), REFILL_DELAY_MS);
+    this.#refill = setTimeout(() => this.warm(), this.#options.refillDelayMs ?? REFILL_DELAY_MS);
     this.#refill.unref();
   }
 

@@ -94,8 +94,16 @@ function argumentsSchema({ timeoutSeconds, maxTimeoutSeconds }: RunPythonLimits)
 
 /** The value as JSON, short enough to read. */
 function quote(value: unknown): string {
-  const json = typeof value === "number" ? String(value) : (JSON.stringify(value) ?? String(value));
+  const json = typeof value === "number" ? String(value) : toJson(value);
   return json.length > MAX_QUOTED_CHARS ? `${json.slice(0, MAX_QUOTED_CHARS)}…` : json;
+}
+
+function toJson(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? String(value);
+  } catch {
+    return "nested too deep to be shown"; // by far: the parser takes more levels than the stack has room for
+  }
 }
 
 /** What the caller most likely meant: models send one name, or the array as JSON text. */

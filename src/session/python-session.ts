@@ -14,7 +14,7 @@ import { JobQueue } from "./queue.ts";
 import { RpcDesk, type RpcDeskOptions, type UnderWay } from "./rpc-desk.ts";
 import type { Session } from "./session.ts";
 
-const MAX_WAITING = 64;
+const QUEUE_LIMITS = { jobs: 64, bytes: 64 * 1024 * 1024 };
 const MAX_ID_STEP = 2 ** 20;
 const BUDGET_MARGIN_MS = 1000;
 
@@ -49,7 +49,7 @@ interface RunningCell {
 
 class PythonSession implements Session {
   readonly #options: SessionOptions;
-  readonly #queue = new JobQueue(MAX_WAITING);
+  readonly #queue = new JobQueue(QUEUE_LIMITS);
   readonly #closed = new AbortController();
   readonly #desk: RpcDesk;
   #kernel: Kernel | undefined;
@@ -78,16 +78,20 @@ class PythonSession implements Session {
   async execute(request: ExecuteRequest, signal: AbortSignal): Promise<Outcome> {
     if (this.#closed.signal.aborted) throw new BridgeError("SESSION_CLOSED", "the session was closed");
     const either = AbortSignal.any([signal, this.#closed.signal]);
-    return this.#queue.run(async () => {
-      clearTimeout(this.#idleTimer);
-      try {
-        const outcome = await this.#run(request, either);
-        if (this.#options.stateless && !outcome.stateLost) await this.#startAfresh();
-        return outcome;
-      } finally {
-        this.#startIdleTimer();
-      }
-    }, either);
+    return this.#queue.run(
+      async () => {
+        clearTimeout(this.#idleTimer);
+        try {
+          const outcome = await this.#run(request, either);
+          if (this.#options.stateless && !outcome.stateLost) await this.#startAfresh();
+          return outcome;
+        } finally {
+          this.#startIdleTimer();
+        }
+      },
+      request.code.length,
+      either,
+    );
   }
 
   close(): Promise<void> {

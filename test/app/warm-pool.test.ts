@@ -11,8 +11,9 @@ afterEach(async () => {
   await Promise.all(open.splice(0).map((pool) => pool.close()));
 });
 
-function createPool(kernels: KernelSource, idleTimeoutMs = 60_000): WarmPool {
-  const pool = new WarmPool({ kernels, log, idleTimeoutMs });
+/** A pool that makes no second spare by itself, unless that is what a test is about. */
+function createPool(kernels: KernelSource, idleTimeoutMs = 60_000, refillDelayMs = 60_000): WarmPool {
+  const pool = new WarmPool({ kernels, log, idleTimeoutMs, refillDelayMs });
   open.push(pool);
   return pool;
 }
@@ -50,7 +51,7 @@ describe("WarmPool", () => {
 
   test("makes the next one ready after one was taken", async () => {
     const kernels = createHostKernels();
-    const pool = createPool(kernels);
+    const pool = createPool(kernels, 60_000, 1);
     const { kernel } = await pool.start(silent, live());
     await until(() => kernels.sandboxes.length === 2);
     await kernel.close();
