@@ -1,7 +1,8 @@
+import { connectWarmBridge } from "./bridge.ts";
 import { atMost, type Comparison } from "./comparison.ts";
 import { Containers, type RawContainer } from "./containers.ts";
 import { sums, takeTurns, time } from "./statistics.ts";
-import { ECHO_SERVER, runPython, type World } from "./world.ts";
+import { ECHO_SERVER, type World } from "./world.ts";
 
 const BYTES = 10_000_000;
 
@@ -35,7 +36,7 @@ while command := read.readline():
 export async function benchBulk(world: World): Promise<Comparison[]> {
   const containers = await Containers.find(world);
   const [bridge, direct, pipes] = await Promise.all([
-    world.connect(world.binary, []),
+    connectWarmBridge(world),
     world.connect(ECHO_SERVER.command, ECHO_SERVER.args),
     containers.start("python3", "-I", "-c", PIPES),
   ]);
@@ -46,8 +47,8 @@ export async function benchBulk(world: World): Promise<Comparison[]> {
   const samples = await takeTurns(
     { rounds: 8, warmUp: 2 },
     {
-      resultIn: async () => Number(await runPython(bridge, IN)),
-      argumentOut: async () => Number(await runPython(bridge, OUT)),
+      resultIn: async () => Number(await bridge.python(IN)),
+      argumentOut: async () => Number(await bridge.python(OUT)),
       directMake: () => time(() => direct.call("make", { bytes: BYTES })),
       directTake: () => time(() => direct.call("take", { text })),
       pipeIn: () => transfer(pipes, "in", raw),

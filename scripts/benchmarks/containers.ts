@@ -30,7 +30,7 @@ export class Containers {
       await other.prefer();
       return new Containers(world, other);
     }
-    throw new Error("no container engine starts a container with the product's flags");
+    throw new Error(`no container engine starts "${world.config.image}" with the product's flags`);
   }
 
   /** Starts a program of the image; the container is closed with the world at the latest. */

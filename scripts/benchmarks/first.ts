@@ -1,7 +1,8 @@
+import { connectBridge } from "./bridge.ts";
 import { atMost, type Comparison } from "./comparison.ts";
 import { Containers } from "./containers.ts";
 import { takeTurns, time } from "./statistics.ts";
-import { runPython, type World } from "./world.ts";
+import type { World } from "./world.ts";
 
 /** From nothing to the first result takes little longer than a bare container does. */
 export async function benchFirst(world: World): Promise<Comparison[]> {
@@ -11,8 +12,8 @@ export async function benchFirst(world: World): Promise<Comparison[]> {
     {
       ours: async () => {
         const started = performance.now();
-        const bridge = await world.connect(world.binary, []);
-        await runPython(bridge, "1");
+        const bridge = await connectBridge(world);
+        await bridge.python("1");
         const took = performance.now() - started;
         await bridge.close();
         return took;

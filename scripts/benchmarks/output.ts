@@ -1,8 +1,9 @@
+import { connectWarmBridge } from "./bridge.ts";
 import { atMost, type Comparison, valueAtMost } from "./comparison.ts";
 import { Containers } from "./containers.ts";
 import { canReadMemory, memoryOf } from "./memory.ts";
 import { takeTurns, time } from "./statistics.ts";
-import { runPython, type World } from "./world.ts";
+import type { World } from "./world.ts";
 
 const BYTES = 100_000_000;
 const LINE = 1000;
@@ -19,13 +20,13 @@ print("the end", flush=True)`;
 /** Much output costs no more time than it takes to leave the container, and no memory. */
 export async function benchOutput(world: World): Promise<Comparison[]> {
   const containers = await Containers.find(world);
-  const bridge = await world.connect(world.binary, []);
-  await runPython(bridge, "print('x' * 1000)");
+  const bridge = await connectWarmBridge(world);
+  await bridge.python("print('x' * 1000)");
   const before = canReadMemory ? memoryOf(bridge.pid).now : 0;
   const { ours, bare } = await takeTurns(
     { rounds: 5, warmUp: 1 },
     {
-      ours: () => time(() => runPython(bridge, PRINT)),
+      ours: () => time(() => bridge.python(PRINT)),
       bare: async () => {
         const container = await containers.start("python3", "-I", "-c", BARE);
         const took = await time(async () => {

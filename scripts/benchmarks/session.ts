@@ -1,7 +1,8 @@
+import { connectBridge } from "./bridge.ts";
 import { atMost, type Comparison } from "./comparison.ts";
 import { Containers } from "./containers.ts";
 import { takeTurns, time } from "./statistics.ts";
-import { runPython, type World } from "./world.ts";
+import type { World } from "./world.ts";
 
 /** Who needs a sandbox finds one; who needs a fresh Python gets it without a new container. */
 export async function benchSession(world: World): Promise<Comparison[]> {
@@ -37,17 +38,9 @@ export async function benchSession(world: World): Promise<Comparison[]> {
 
 /** The first call of a client that has been connected for long enough that a sandbox waits for it. */
 async function firstResultFromPool(world: World): Promise<number> {
-  const ready = Promise.withResolvers<void>();
-  let log = "";
-  const bridge = await world.connect(world.binary, [], {
-    env: { MCP_BRIDGE_LOG_LEVEL: "DEBUG" },
-    onStderr: (text) => {
-      log += text;
-      if (log.includes("started a sandbox")) ready.resolve();
-    },
-  });
-  await ready.promise;
-  const took = await time(() => runPython(bridge, "1"));
+  const bridge = await connectBridge(world);
+  await bridge.sandboxesStarted(1);
+  const took = await time(() => bridge.python("1"));
   await bridge.close();
   return took;
 }

@@ -1,13 +1,14 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { withDeadline } from "../../src/core/lifecycle.ts";
+import { connectBridge } from "./bridge.ts";
 import { atMost, type Comparison } from "./comparison.ts";
 import { canReadMemory, memoryOf } from "./memory.ts";
 import { takeTurns, time } from "./statistics.ts";
 import type { World } from "./world.ts";
 
 const EXIT_MS = 15_000;
-const SETTLE_MS = 1500;
+const SETTLE_MS = 500;
 
 const INITIALIZE = JSON.stringify({
   jsonrpc: "2.0",
@@ -58,8 +59,9 @@ export async function benchStart(world: World): Promise<Comparison[]> {
     { rounds: 3, warmUp: 0 },
     {
       ours: async () => {
-        const bridge = await world.connect(world.binary, []);
-        await Bun.sleep(SETTLE_MS); // by then a sandbox is ready, and nothing is left to do
+        const bridge = await connectBridge(world);
+        await bridge.sandboxesStarted(1);
+        await Bun.sleep(SETTLE_MS);
         const { now } = memoryOf(bridge.pid);
         await bridge.close();
         return now;

@@ -1,6 +1,7 @@
+import { connectWarmBridge } from "./bridge.ts";
 import { atLeast, atMost, type Comparison } from "./comparison.ts";
 import { takeTurns } from "./statistics.ts";
-import { ECHO_SERVER, type Peer, runPython, type World } from "./world.ts";
+import { ECHO_SERVER, type Peer, type World } from "./world.ts";
 
 const BLOCK = 50;
 const GATHERED = 2000;
@@ -22,7 +23,7 @@ print(${GATHERED} / (time.perf_counter() - started))`;
 
 /** Python calls the user's servers nearly as a client on the host does. */
 export async function benchUpstream(world: World): Promise<Comparison[]> {
-  const bridge = await world.connect(world.binary, []);
+  const bridge = await connectWarmBridge(world);
   const direct = await world.connect(ECHO_SERVER.command, ECHO_SERVER.args);
   const one: { ours: number[]; direct: number[] } = { ours: [], direct: [] };
   const keep = (samples: number[], took: readonly number[]) => {
@@ -30,18 +31,18 @@ export async function benchUpstream(world: World): Promise<Comparison[]> {
     return took.length;
   };
   await oneByOne(direct);
-  await runPython(bridge, ONE_BY_ONE);
+  await bridge.python(ONE_BY_ONE);
   await takeTurns(
     { rounds: 8, warmUp: 0 },
     {
-      ours: async () => keep(one.ours, JSON.parse(await runPython(bridge, ONE_BY_ONE)) as number[]),
+      ours: async () => keep(one.ours, JSON.parse(await bridge.python(ONE_BY_ONE)) as number[]),
       direct: async () => keep(one.direct, await oneByOne(direct)),
     },
   );
   const rate = await takeTurns(
     { rounds: 7, warmUp: 1 },
     {
-      ours: async () => Number(await runPython(bridge, ALL_AT_ONCE)),
+      ours: async () => Number(await bridge.python(ALL_AT_ONCE)),
       direct: () => allAtOnce(direct),
     },
   );

@@ -86,11 +86,6 @@ export function createWorld(): World {
   };
 }
 
-/** Runs code through `run_python` of a bridge. */
-export function runPython(bridge: Peer, code: string): Promise<string> {
-  return bridge.call("run_python", { code });
-}
-
 async function callTool(client: Client, name: string, args: Readonly<Record<string, unknown>>) {
   const options = { timeout: CALL_TIMEOUT_MS };
   const result = await client.callTool({ name, arguments: { ...args } }, undefined, options);
