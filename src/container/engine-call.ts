@@ -29,9 +29,11 @@ export interface EngineAnswer {
 export async function callEngine(call: EngineCall): Promise<EngineAnswer> {
   const { signal, timeoutMs } = call;
   if (signal.aborted) throw cancelled(call);
+  const { onProgress } = call;
   const report = (text: string) => {
+    if (onProgress === undefined) return; // a long answer need not be searched for lines
     const line = lastLine(text);
-    if (line !== "") call.onProgress?.(line);
+    if (line !== "") onProgress(line);
   };
   const child = await startClient({ ...call, onStderr: report });
   child.endInput();
