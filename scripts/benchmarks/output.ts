@@ -5,28 +5,29 @@ import { canReadMemory, memoryOf } from "./memory.ts";
 import { takeTurns, time } from "./statistics.ts";
 import type { World } from "./world.ts";
 
-const BYTES = 100_000_000;
+const MB = 1_000_000;
+const BYTES = 100 * MB;
 const LINE = 1000;
 
-const PRINT = `line = "x" * ${LINE - 1}
-for _ in range(${BYTES / LINE}): print(line)`;
+const print = (bytes: number) => `line = "x" * ${LINE - 1}
+for _ in range(${bytes / LINE}): print(line)`;
 
 /** Waits for the bench's word, so that the start of the container is not part of it. */
 const BARE = `import sys
 sys.stdin.readline()
-${PRINT}
+${print(BYTES)}
 print("the end", flush=True)`;
 
 /** Much output costs no more time than it takes to leave the container, and no memory. */
 export async function benchOutput(world: World): Promise<Comparison[]> {
   const containers = await Containers.find(world);
   const bridge = await connectWarmBridge(world);
-  await bridge.python("print('x' * 1000)");
+  await bridge.python(print(MB)); // 1 MB: what all programs print
   const before = canReadMemory ? memoryOf(bridge.pid).now : 0;
   const { ours, bare } = await takeTurns(
     { rounds: 5, warmUp: 1 },
     {
-      ours: () => time(() => bridge.python(PRINT)),
+      ours: () => time(() => bridge.python(print(BYTES))),
       bare: async () => {
         const container = await containers.start("python3", "-I", "-c", BARE);
         const took = await time(async () => {
@@ -54,8 +55,8 @@ export async function benchOutput(world: World): Promise<Comparison[]> {
     printed,
     {
       bench: "output",
-      measured: "peak memory of the bridge over 600 MB printed",
-      yardstick: "before",
+      measured: "memory gained at most while 600 MB are printed",
+      yardstick: "memory after 1 MB was printed",
       unit: "MB",
       ours: [growth],
       theirs: [before],

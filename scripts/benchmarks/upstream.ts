@@ -1,6 +1,7 @@
 import { connectWarmBridge } from "./bridge.ts";
 import { atLeast, atMost, type Comparison } from "./comparison.ts";
-import { takeTurns } from "./statistics.ts";
+import { Containers } from "./containers.ts";
+import { sums, takeTurns, time } from "./statistics.ts";
 import { ECHO_SERVER, type Peer, type World } from "./world.ts";
 
 const BLOCK = 50;
@@ -14,6 +15,10 @@ for _ in range(${BLOCK}):
     await mcp_bench.echo(text="x")
     took.append((time.perf_counter() - started) * 1000)
 print(json.dumps(took))`;
+
+/** What no call from a container can do without. */
+const ECHO_BYTES = `import os
+while data := os.read(0, 65536): os.write(1, data)`;
 
 const ALL_AT_ONCE = `
 import asyncio, time
@@ -39,6 +44,19 @@ export async function benchUpstream(world: World): Promise<Comparison[]> {
       direct: async () => keep(one.direct, await oneByOne(direct)),
     },
   );
+  const pipes = await (await Containers.find(world)).start("python3", "-I", "-c", ECHO_BYTES);
+  const floor = await takeTurns(
+    { rounds: 300, warmUp: 100 },
+    {
+      direct: () => time(() => direct.call("echo", { text: "x" })),
+      pipes: () =>
+        time(async () => {
+          const back = pipes.waitFor("x");
+          await pipes.write("x");
+          await back;
+        }),
+    },
+  );
   const rate = await takeTurns(
     { rounds: 7, warmUp: 1 },
     {
@@ -46,7 +64,7 @@ export async function benchUpstream(world: World): Promise<Comparison[]> {
       direct: () => allAtOnce(direct),
     },
   );
-  await Promise.all([bridge.close(), direct.close()]);
+  await Promise.all([bridge.close(), direct.close(), pipes.close()]);
   const shared = { bench: "upstream", yardstick: "SDK client, same server" };
   return [
     {
@@ -56,6 +74,14 @@ export async function benchUpstream(world: World): Promise<Comparison[]> {
       ours: one.ours,
       theirs: one.direct,
       target: atMost(3),
+    },
+    {
+      ...shared,
+      measured: "the same",
+      yardstick: "SDK client + a byte through a container and back",
+      unit: "ms",
+      ours: one.ours,
+      theirs: sums(floor.direct, floor.pipes),
     },
     {
       ...shared,
