@@ -16,13 +16,12 @@ export function abortedError(signal: AbortSignal, what: string): BridgeError {
 export async function waitFor<T>(work: Promise<T>, signal: AbortSignal, what: string): Promise<T> {
   work.catch(() => undefined); // somebody else may be the one who hears of it
   if (signal.aborted) throw abortedError(signal, what);
-  const done = new AbortController();
+  const stopped = Promise.withResolvers<never>();
+  const stop = () => stopped.reject(abortedError(signal, what));
+  signal.addEventListener("abort", stop, { once: true });
   try {
-    const stopped = new Promise<never>((_, reject) => {
-      signal.addEventListener("abort", () => reject(abortedError(signal, what)), { signal: done.signal });
-    });
-    return await Promise.race([work, stopped]);
+    return await Promise.race([work, stopped.promise]);
   } finally {
-    done.abort();
+    signal.removeEventListener("abort", stop); // an AbortController for it would cost more than the rest of a call
   }
 }
