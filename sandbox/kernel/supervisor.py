@@ -19,7 +19,7 @@ from .relay import Host, Lines, LineTooLongError, Queue, Text, pending
 from .spill import Spill
 from .watcher import EVENT_READ, EVENT_WRITE, Watcher
 
-CHUNK = 256 * 1024
+CHUNK = 64 * 1024  # what a pipe holds; malloc maps larger buffers anew for each read
 STREAM_BYTES = 64 * 1024
 MAX_TO_HOST = 1024 * 1024
 MAX_TO_KERNEL = 128 * 1024 * 1024

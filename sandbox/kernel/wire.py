@@ -11,7 +11,7 @@ from typing import Any, Callable
 
 from .codec import decode, encode
 
-CHUNK = 256 * 1024
+CHUNK = 64 * 1024  # what a pipe holds; malloc maps larger buffers anew for each read
 
 _read = os.read
 _write = os.write
