@@ -43,8 +43,9 @@ class Importer:
 class Names:
     """Keeps the injected names up to date without ever touching a variable of the user's."""
 
-    def __init__(self, namespace: dict[str, Any], rpc: Rpc) -> None:
+    def __init__(self, namespace: dict[str, Any], rpc: Rpc, more: dict[str, Any]) -> None:
         self.namespace = namespace
+        self.more = more
         self.importer = Importer()
         self.injected: dict[str, Any] = {}
         self.directory = Directory(rpc)
@@ -67,6 +68,7 @@ class Names:
             "runtime": self.runtime,
             "mcp_servers": self.servers,
             "LOADED_MCP_SERVERS": self.directory.loaded,
+            **self.more,
         }
         for server in servers:
             wanted["mcp_" + server["alias"]] = self.directory.proxy(server["name"])
@@ -76,7 +78,8 @@ class Names:
             if name not in wanted and namespace.get(name, missing) is value:
                 del namespace[name]
         for name, value in wanted.items():
-            if namespace.get(name, missing) in (missing, self.injected.get(name, missing)):
+            found = namespace.get(name, missing)
+            if found is missing or found is self.injected.get(name, missing):
                 namespace[name] = value
         self.injected = self.importer.injected = wanted
 

@@ -6,10 +6,28 @@ import codecs
 import fcntl
 import json
 import os
+import re
 import struct
 import termios
 from collections import deque
 from typing import Any
+
+DISPLAY = b'{"type":"display",'
+
+_EXECUTE = re.compile(rb'\["k",\{"type":"execute","id":(\d{1,16})[,}]')
+_DONE = re.compile(rb'\{"type":"done","id":(\d{1,16})[,}]')
+
+
+def execute_id(line: bytes) -> int | None:
+    """Returns the id of the host's `execute`, None for any other line."""
+    found = _EXECUTE.match(line[:64])
+    return int(found[1]) if found else None
+
+
+def done_id(line: bytes) -> int | None:
+    """Returns the id of the kernel's `done`, None for any other line."""
+    found = _DONE.match(line[:64])
+    return int(found[1]) if found else None
 
 
 class LineTooLongError(Exception):

@@ -11,10 +11,10 @@ from typing import Any, NoReturn
 from .advice import AWAIT, advise
 from .cell import compile_cell
 from .console import Console
+from .display import Display
 from .interrupts import Interrupts
 from .loop import Loop
 from .names import Names
-from .pretty import render_result
 from .render import release_locals, render_error, safe_str
 from .repair import Pristine
 from .rpc import Rpc
@@ -40,7 +40,8 @@ class Runner:
         sys.modules["__main__"] = self.main
         sys.argv = [""]
         sys.path.insert(0, "")  # as in any interactive Python: modules of the working directory can be imported
-        self.names = Names(self.namespace, self.rpc)
+        self.display = Display(self.wire.send, self.console, self.interrupts)
+        self.names = Names(self.namespace, self.rpc, {"display": self.display.function})
         self.pristine = Pristine()
         self.count = 0
 
@@ -69,7 +70,7 @@ class Runner:
     # Frames, in the reader thread
 
     def on_frame(self, frame: dict[str, Any]) -> None:
-        """Takes one frame from the host, or the supervisor's `interrupt`."""
+        """Takes one frame from the host, or the supervisor's `interrupt` or `shown`."""
         kind = frame["type"]
         if kind == "execute":
             self.inbox.put(frame)
@@ -78,6 +79,8 @@ class Runner:
             self.rpc.settle(frame["id"], frame["value"], None)
         elif kind == "reply_error":
             self.rpc.settle(frame["id"], None, frame["error"])
+        elif kind == "shown":
+            self.display.go_on()
         elif kind == "interrupt":
             self.interrupts.request(frame["id"], frame["nth"])
 
@@ -101,6 +104,7 @@ class Runner:
             outcome = done(number, "error", error=render_error(error))
         finally:
             self.interrupts.end()
+            self.display.begin(0)
         if _getpid() != self.pid:
             self.leave_fork(outcome)
         try:
@@ -119,6 +123,7 @@ class Runner:
             self.loop.ensure()
         except Exception:  # user code broke asyncio; a plain cell can do without
             self.loop.loop = None
+        self.display.begin(frame["id"])
         self.names.update(frame["servers"], frame["loaded"])
         if frame.get("argv") is not None:
             sys.argv = list(frame["argv"])
@@ -140,12 +145,13 @@ class Runner:
                 value = cell.run(self.namespace)
             result = None
             if value is not None:
-                result = render_result(value)
+                result = self.display.result(value)
                 if (
                     type(value) is not CoroutineType
                 ):  # which would then end unawaited in a later cell, to be blamed for it
                     self.namespace["_"] = value
                 value = None
+            self.display.finish()
             self.console.flush_foreign()
             interrupts.end()
             return done(number, "ok", result=result)
@@ -159,12 +165,14 @@ class Runner:
         try:
             self.console.flush_foreign()
             if isinstance(error, SystemExit):
+                self.display.finish()
                 return done(number, "exit", exit_code=self.exit_code(error))
             status = "interrupted" if isinstance(error, KeyboardInterrupt) and interrupts.fired else "error"
             rendered = render_error(error)
             if status == "error":
                 self.advise(error, rendered)
                 release_locals(error)
+                self.display.finish()
         except BaseException as second:
             interrupts.end()
             status = "interrupted" if interrupts.fired else "error"

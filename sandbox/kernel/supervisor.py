@@ -7,7 +7,6 @@ import errno
 import gc
 import json
 import os
-import re
 import signal
 import time
 from typing import Any, Callable, NoReturn
@@ -15,7 +14,7 @@ from typing import Any, Callable, NoReturn
 from . import process, runner
 from .hello import PROTOCOL, hello
 from .process import complain
-from .relay import Host, Lines, LineTooLongError, Queue, Text, pending
+from .relay import DISPLAY, Host, Lines, LineTooLongError, Queue, Text, done_id, execute_id, pending
 from .spill import Spill
 from .watcher import EVENT_READ, EVENT_WRITE, Watcher
 
@@ -27,9 +26,6 @@ WRAPPING = len(b'["k",]')
 HANGUP_SECONDS = 1.0
 MAX_USELESS_KERNELS = 3
 EXIT_BROKEN = 70
-
-_EXECUTE = re.compile(rb'\["k",\{"type":"execute","id":(\d{1,16})[,}]')
-_DONE = re.compile(rb'\{"type":"done","id":(\d{1,16})[,}]')
 
 
 class Supervisor:
@@ -113,9 +109,9 @@ class Supervisor:
 
     def forward(self, line: bytes) -> None:
         """Hands a frame to the kernel."""
-        execute = _EXECUTE.match(line[:64])
-        if execute:
-            self.executing = int(execute[1])
+        execute = execute_id(line)
+        if execute is not None:
+            self.executing = execute
             self.interrupts = 0
             self.useless = -1
             self.spill.begin(self.executing)
@@ -179,11 +175,13 @@ class Supervisor:
             self.end_kernel("protocol", f"the kernel wrote {error}")
             return
         for line in lines:
-            done = _DONE.match(line[:64])
-            if done and int(done[1]) == self.executing:
+            if self.executing is not None and done_id(line) == self.executing:
                 self.executing = None
                 self.spill.end()
             self.host.relay(line)
+            if line.startswith(DISPLAY):
+                self.to_kernel.put(b'\n{"type":"shown"}\n')  # the kernel waits: what it writes next comes after
+                self.flush_kernel()
 
     def on_output(self, text: Text) -> None:
         """Relays output as it comes."""

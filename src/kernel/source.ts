@@ -5,8 +5,11 @@ import bootstrap from "../../sandbox/kernel/bootstrap.py" with { type: "text" };
 import cell from "../../sandbox/kernel/cell.py" with { type: "text" };
 import codec from "../../sandbox/kernel/codec.py" with { type: "text" };
 import console from "../../sandbox/kernel/console.py" with { type: "text" };
+import display from "../../sandbox/kernel/display.py" with { type: "text" };
 import docs from "../../sandbox/kernel/docs.py" with { type: "text" };
+import figures from "../../sandbox/kernel/figures.py" with { type: "text" };
 import hello from "../../sandbox/kernel/hello.py" with { type: "text" };
+import images from "../../sandbox/kernel/images.py" with { type: "text" };
 import interrupts from "../../sandbox/kernel/interrupts.py" with { type: "text" };
 import loop from "../../sandbox/kernel/loop.py" with { type: "text" };
 import names from "../../sandbox/kernel/names.py" with { type: "text" };
@@ -33,8 +36,11 @@ const FILES: Readonly<Record<string, string>> = {
   "cell.py": cell,
   "codec.py": codec,
   "console.py": console,
+  "display.py": display,
   "docs.py": docs,
+  "figures.py": figures,
   "hello.py": hello,
+  "images.py": images,
   "interrupts.py": interrupts,
   "loop.py": loop,
   "names.py": names,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import select
@@ -47,10 +48,11 @@ class RpcFailure(Exception):
 class Outcome:
     """What one cell did: its `done` frame, and the output before it."""
 
-    def __init__(self, frame: dict, stdout: str, stderr: str) -> None:
+    def __init__(self, frame: dict, stdout: str, stderr: str, images: list[tuple[str, bytes]]) -> None:
         self.frame = frame
         self.stdout = stdout
         self.stderr = stderr
+        self.images = images
         self.status = frame["status"]
         self.result = frame["result"]
         self.exit_code = frame["exit_code"]
@@ -188,7 +190,9 @@ class Sandbox:
         joined = {
             name: "".join(frame["data"] for frame in streams if frame["name"] == name) for name in ("stdout", "stderr")
         }
-        return Outcome(done, joined["stdout"], joined["stderr"])
+        shown = [frame for who, frame in self.frames[first:] if frame["type"] == "display" and frame["id"] == number]
+        images = [(frame["mime"], base64.b64decode(frame["data"], validate=True)) for frame in shown]
+        return Outcome(done, joined["stdout"], joined["stderr"], images)
 
     def run(self, code: str, patience: float = PATIENCE, **fields: Any) -> Outcome:
         """Runs one cell to its end."""
