@@ -52,18 +52,12 @@ export class WarmPool implements KernelSource, Closable {
   }
 
   async start(events: KernelEvents, signal: AbortSignal): Promise<StartedKernel> {
-    const spare = this.#spare;
-    this.#spare = undefined;
-    clearTimeout(this.#idle);
-    this.#refillSoon();
-    if (spare === undefined) return this.#options.kernels.start(events, signal);
-    const started = await Promise.race([spare.started, aborted(signal)]);
-    if (started === undefined) {
-      this.#giveBack(spare);
-      throw new BridgeError("CANCELLED", "the call was cancelled while the sandbox was starting");
+    clearTimeout(this.#refill);
+    try {
+      return await this.#take(events, signal);
+    } finally {
+      this.#refillSoon(); // not before: two starts at once would both take longer
     }
-    // It may have ended since: the taker must not get one that is gone.
-    return spare.events.attach(events) ? started : this.#options.kernels.start(events, signal);
   }
 
   close(): Promise<void> {
@@ -73,6 +67,20 @@ export class WarmPool implements KernelSource, Closable {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  async #take(events: KernelEvents, signal: AbortSignal): Promise<StartedKernel> {
+    const spare = this.#spare;
+    this.#spare = undefined;
+    clearTimeout(this.#idle);
+    if (spare === undefined) return this.#options.kernels.start(events, signal);
+    const started = await Promise.race([spare.started, aborted(signal)]);
+    if (started === undefined) {
+      this.#giveBack(spare);
+      throw new BridgeError("CANCELLED", "the call was cancelled while the sandbox was starting");
+    }
+    // It may have ended since: the taker must not get one that is gone.
+    return spare.events.attach(events) ? started : this.#options.kernels.start(events, signal);
   }
 
   async #stop(): Promise<void> {
@@ -100,6 +108,7 @@ export class WarmPool implements KernelSource, Closable {
 
   #refillSoon(): void {
     clearTimeout(this.#refill);
+    if (this.#closed.signal.aborted) return;
     this.#refill = setTimeout(() => this.warm(), this.#options.refillDelayMs ?? REFILL_DELAY_MS);
     this.#refill.unref();
   }

@@ -57,6 +57,23 @@ describe("WarmPool", () => {
     await kernel.close();
   });
 
+  test("leaves the machine to a start that takes long before it makes the next", async () => {
+    const kernels = createHostKernels();
+    const seen: string[] = [];
+    const slow: KernelSource = {
+      async start(events, signal) {
+        seen.push("begins");
+        const started = await kernels.start(events, signal); // much longer than the pause before a refill
+        seen.push("is up");
+        return started;
+      },
+    };
+    const { kernel } = await createPool(slow, 60_000, 1).start(silent, live());
+    await until(() => seen.length >= 3);
+    expect(seen.slice(0, 3)).toEqual(["begins", "is up", "begins"]);
+    await kernel.close();
+  });
+
   test("never hands over one that has ended", async () => {
     const kernels = createHostKernels();
     const pool = createPool(kernels);
