@@ -2,6 +2,7 @@ import type { Config } from "../config/config.ts";
 import type { ContainerEngine, SandboxSpec } from "../container/engine.ts";
 import { ImagePuller } from "../container/image-pull.ts";
 import { BridgeError } from "../core/errors.ts";
+import { aborted } from "../core/lifecycle.ts";
 import type { Log } from "../core/log.ts";
 import { type KernelEvents, startKernel } from "../kernel/kernel.ts";
 import { MAX_FRAME_BYTES, PROTOCOL, type SandboxSettings } from "../kernel/protocol.ts";
@@ -10,6 +11,8 @@ import type { KernelSource, StartedKernel } from "../session/kernel-source.ts";
 
 /** A container and its Python are up within a second; a machine that swaps may need more. */
 const HELLO_DEADLINE_MS = 30_000;
+/** Each engine that may be there is given its own, shorter time; this one is for all of them. */
+const FIND_DEADLINE_MS = 60_000;
 const SWEEP_DEADLINE_MS = 60_000;
 /** `docker run` and `podman run`: the engine failed, the program cannot be run, the program was not found. */
 const ENGINE_EXIT_CODES: readonly unknown[] = [125, 126, 127];
@@ -17,7 +20,7 @@ const ENGINE_EXIT_CODES: readonly unknown[] = [125, 126, 127];
 export interface KernelLauncherOptions {
   readonly config: Config;
   readonly log: Log;
-  /** Looks for an engine; called when the first code runs, and again after it failed. */
+  /** Looks for an engine; called at the first start, and again after it failed. */
   readonly findEngine: (signal: AbortSignal) => Promise<ContainerEngine>;
 }
 
@@ -26,6 +29,7 @@ export class KernelLauncher implements KernelSource {
   readonly #options: KernelLauncherOptions;
   readonly #puller: ImagePuller;
   #engine: ContainerEngine | undefined;
+  #finding: Promise<ContainerEngine> | undefined;
 
   constructor(options: KernelLauncherOptions) {
     this.#options = options;
@@ -33,7 +37,7 @@ export class KernelLauncher implements KernelSource {
   }
 
   async start(events: KernelEvents, signal: AbortSignal): Promise<StartedKernel> {
-    const engine = this.#engine ?? (await this.#options.findEngine(signal));
+    const engine = this.#engine ?? (await this.#findEngine(signal));
     try {
       return await this.#startWith(engine, events, signal);
     } catch (error) {
@@ -45,6 +49,17 @@ export class KernelLauncher implements KernelSource {
       }
       return await this.#startWithAnotherRuntime(engine, events, signal, error);
     }
+  }
+
+  /** Starts at the same time share one search; who stops waiting does not stop it for the others. */
+  async #findEngine(signal: AbortSignal): Promise<ContainerEngine> {
+    this.#finding ??= this.#options.findEngine(AbortSignal.timeout(FIND_DEADLINE_MS)).finally(() => {
+      this.#finding = undefined;
+    });
+    const engine = await Promise.race([this.#finding, aborted(signal)]);
+    if (engine === undefined)
+      throw new BridgeError("CANCELLED", "the call was cancelled while the engine was looked for");
+    return engine;
   }
 
   async #startWithAnotherRuntime(
@@ -117,13 +132,22 @@ export class KernelLauncher implements KernelSource {
     return { image, user: containerUser, limits: { memoryBytes, pids, cpus }, command: SANDBOX_COMMAND };
   }
 
+  #explainHint({ info }: ContainerEngine): string {
+    const { image, ociRuntime } = this.#options.config;
+    if (ociRuntime !== undefined) {
+      const run = info.engine === "podman" ? `--runtime ${ociRuntime} run` : `run --runtime ${ociRuntime}`;
+      return `MCP_BRIDGE_OCI_RUNTIME is "${ociRuntime}": unset it, or try: ${info.engine} ${run} --rm ${image} true`;
+    }
+    return `The image "${image}" needs python3 (3.9 or newer) on its PATH; try: ${info.engine} run --rm --entrypoint python3 ${image} --version`;
+  }
+
   #explain(engine: ContainerEngine, failure: BridgeError): BridgeError {
     const stderr = String(failure.data?.["stderr"] ?? "");
     return new BridgeError(
       "ENGINE_FAILED",
       `${engine.info.engine} could not start the sandbox (exit code ${failure.data?.["exitCode"]}): ${stderr}`,
       {
-        hint: `The image "${this.#options.config.image}" needs python3 (3.9 or newer) on its PATH; try: ${engine.info.engine} run --rm --entrypoint python3 ${this.#options.config.image} --version`,
+        hint: this.#explainHint(engine),
         cause: failure,
       },
     );

@@ -47,6 +47,7 @@ export async function detectPodman(context: DetectContext): Promise<Detection> {
   if (configured === undefined && choices[0] !== undefined) {
     log.warning("podman's default OCI runtime does not work on this machine; another one is used", {
       used: choices[0],
+      quiet_by: `MCP_BRIDGE_OCI_RUNTIME=${choices[0]}`,
     });
   }
   const candidateOf = (ociRuntime: string | undefined): Candidate => ({

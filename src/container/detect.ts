@@ -120,7 +120,12 @@ async function describeFailure(refusals: ReadonlyMap<EngineName, Refusal>): Prom
   const tried = [...refusals].map(([name, { reason }]) => `  ${name}: ${reason}`);
   const message = ["no container engine that works was found", ...tried].join("\n");
   const command = await findInstallCommand();
-  const install = command === undefined ? "Install podman or docker" : `Install podman with "${command}"`;
+  const onlyDocker = !refusals.has("podman");
+  const install = onlyDocker
+    ? "Install docker, set MCP_BRIDGE_RUNTIME to podman or auto"
+    : command === undefined
+      ? "Install podman or docker"
+      : `Install podman with "${command}"`;
   return new BridgeError("ENGINE_NOT_FOUND", message, {
     hint: `${install}, or start the engine that is there.`,
     data: Object.fromEntries([...refusals].map(([name, { reason }]) => [name, reason])),

@@ -14,7 +14,7 @@ const BY_DISTRIBUTION: Readonly<Record<string, string>> = {
   nixos: "nix-shell -p podman",
 };
 
-/** The command that installs a container engine on this system; `undefined` where we know none. */
+/** The command that installs podman on this system; `undefined` where we know none. */
 export async function findInstallCommand(platform: string = process.platform): Promise<string | undefined> {
   if (platform === "darwin") return "brew install podman && podman machine init && podman machine start";
   if (platform === "win32") return "winget install RedHat.Podman";

@@ -109,6 +109,8 @@ function isolation({ engine, remote, spec, seccompProfile, imageVolumes }: RunPl
     ...common,
     // Podman leaves /run and /var/tmp writable and unbounded in a read-only container.
     ...["--read-only-tmpfs=false", "--image-volume", "ignore", "--systemd=false"],
+    // Podman 5 then makes its own /dev/shm read-only.
+    ...["--tmpfs", tmpfs("/dev/shm", SHM_BYTES, owner)],
     // Docker has these private and no word for it; for podman a configuration file could say otherwise.
     ...["--pid", "private", "--uts", "private", "--sdnotify", "ignore"],
     // Two control characters in the input would otherwise cut the client off. (Our frames have none.)
@@ -154,7 +156,7 @@ function limits({ engine, spec, hardLimits }: RunPlan): string[] {
     // Swap is counted in: the same value means none.
     ...["--memory", String(memoryBytes), "--memory-swap", String(memoryBytes), "--pids-limit", String(pids)],
     ...(cpus === undefined ? [] : ["--cpus", String(cpus)]),
-    ...["--shm-size", String(SHM_BYTES)],
+    ...(engine === "docker" ? ["--shm-size", String(SHM_BYTES)] : []),
     ...ulimits.flatMap((ulimit) => ["--ulimit", ulimit]),
   ];
 }

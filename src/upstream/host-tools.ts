@@ -137,7 +137,7 @@ function unknownServer(wanted: string, { servers, problems }: Discovery): Bridge
   const excuse = problems.length === 0 ? "" : ` ${faulty} a fault and may be missing for it.`;
   const message = `no server is called ${JSON.stringify(wanted)}: ${known}${guess}${excuse}`;
   return new BridgeError("UPSTREAM_UNKNOWN_SERVER", message, {
-    hint: "Use one of these names, or ask the user to define the server.",
+    hint: `${names.length === 0 ? "Ask" : "Use one of these names, or ask"} the user to define the server in a file of ~/MCPs.`,
     data: { server: wanted },
   });
 }

@@ -167,7 +167,7 @@ describe.if(ENGINES.includes("podman"))("with a podman whose default OCI runtime
       const again = await detect({ engine: "podman", env });
       expect(again.engine.info.ociRuntime).toBe(worked[0]);
       expect(again.log).toEqual([
-        `WARNING sandpy: podman's default OCI runtime does not work on this machine; another one is used used=${worked[0]}\n`,
+        `WARNING sandpy: podman's default OCI runtime does not work on this machine; another one is used used=${worked[0]} quiet_by="MCP_BRIDGE_OCI_RUNTIME=${worked[0]}"\n`,
       ]);
 
       // A changed configuration may have mended it.

@@ -48,6 +48,7 @@ describe("the arguments for podman", () => {
       --read-only-tmpfs=false
       --image-volume ignore
       --systemd=false
+      --tmpfs /dev/shm:rw,noexec,nosuid,nodev,size=67108864,mode=1777,U
       --pid private
       --uts private
       --sdnotify ignore
@@ -56,7 +57,6 @@ describe("the arguments for podman", () => {
       --memory 536870912
       --memory-swap 536870912
       --pids-limit 128
-      --shm-size 67108864
       --ulimit core=0:0
       --ulimit msgqueue=0:0
       --ulimit nofile=1024:4096

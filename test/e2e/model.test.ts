@@ -15,6 +15,7 @@ beforeAll(async () => {
     everything: npmServer("everything"),
   });
   bridge = await startBridge({ home });
+  await bridge.python("None"); // the first result may carry a note about the engine
 });
 afterAll(async () => {
   await bridge[Symbol.asyncDispose]();

@@ -1,4 +1,4 @@
-import { afterAll, setDefaultTimeout } from "bun:test";
+import { afterAll } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,6 +10,3 @@ process.env["HOME"] = home;
 for (const name of ["XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"])
   delete process.env[name];
 afterAll(() => rmSync(home, { recursive: true, force: true }));
-
-// Real processes and containers on a busy machine: a test that hangs is stopped, one that is slow is not.
-setDefaultTimeout(60_000);
