@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import ast
 import inspect
-import linecache
 from types import CodeType
 from typing import Any, NamedTuple
 
+from .history import history, split_lines
 from .tidy import tidy
 
 _FLAGS = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 _COROUTINE = inspect.CO_COROUTINE
 
+LONG = 1_000_000
+
 _compile = compile
 _eval = eval
 _exec = exec
-_cache = linecache.cache
 
 
 class Cell(NamedTuple):
@@ -50,7 +51,11 @@ class Cell(NamedTuple):
 def compile_cell(source: str, filename: str) -> Cell:
     """Compiles; raises SyntaxError and whatever else the compiler raises for hostile source."""
     source = tidy(source)
-    remember(source, filename)
+    history.remember(source, filename)
+    return (_compile_long(source, filename) if len(source) > LONG else None) or _compile_by_tree(source, filename)
+
+
+def _compile_by_tree(source: str, filename: str) -> Cell:
     tree = _compile(source, filename, "exec", _FLAGS | ast.PyCF_ONLY_AST, True)
     last = None
     if tree.body and isinstance(tree.body[-1], ast.Expr):
@@ -61,9 +66,28 @@ def compile_cell(source: str, filename: str) -> Cell:
     )
 
 
-def remember(source: str, filename: str) -> None:
-    """Gives tracebacks and `inspect.getsource` the lines of a cell."""
-    lines = source.splitlines(True)
-    if lines and not lines[-1].endswith("\n"):
-        lines[-1] += "\n"
-    _cache[filename] = (len(source), None, lines, filename)
+def _compile_long(source: str, filename: str) -> Cell | None:
+    """Compiles without a tree of Python objects, which costs more than all the rest; None where that is not certain
+    to be right: then the last statement is not on lines of its own, or there is an error to tell."""
+    end = len(source.rstrip())
+    for _ in range(100):
+        start = source.rfind("\n", 0, end) + 1
+        if source[start : start + 1] not in " \t\f\r\n#)]}":
+            break
+        end = start - 1
+    else:
+        return None
+    head, tail = source[:start], source[start:]
+    if not head or len(tail) > LONG:
+        return None
+    try:
+        tree = _compile(tail, filename, "exec", _FLAGS | ast.PyCF_ONLY_AST, True)
+        if len(tree.body) != 1:
+            return None
+        if not isinstance(tree.body[0], ast.Expr):
+            return Cell(_compile(source, filename, "exec", _FLAGS, True), None)
+        last = ast.Expression(ast.increment_lineno(tree.body[0], len(split_lines(head))).value)
+        body = _compile(head, filename, "exec", _FLAGS, True)
+        return Cell(body, _compile(last, filename, "eval", _FLAGS, True))
+    except SyntaxError:
+        return None

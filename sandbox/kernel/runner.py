@@ -8,6 +8,7 @@ import sys
 from types import CoroutineType, ModuleType
 from typing import Any, NoReturn
 
+from . import history
 from .advice import AWAIT, advise
 from .cell import compile_cell
 from .console import Console
@@ -43,6 +44,7 @@ class Runner:
         self.display = Display(self.wire.send, self.console, self.interrupts)
         self.names = Names(self.namespace, self.rpc, {"display": self.display.function})
         self.pristine = Pristine()
+        history.install()
         self.count = 0
 
     def serve(self) -> NoReturn:

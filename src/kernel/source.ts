@@ -9,6 +9,7 @@ import display from "../../sandbox/kernel/display.py" with { type: "text" };
 import docs from "../../sandbox/kernel/docs.py" with { type: "text" };
 import figures from "../../sandbox/kernel/figures.py" with { type: "text" };
 import hello from "../../sandbox/kernel/hello.py" with { type: "text" };
+import history from "../../sandbox/kernel/history.py" with { type: "text" };
 import images from "../../sandbox/kernel/images.py" with { type: "text" };
 import interrupts from "../../sandbox/kernel/interrupts.py" with { type: "text" };
 import loop from "../../sandbox/kernel/loop.py" with { type: "text" };
@@ -40,6 +41,7 @@ const FILES: Readonly<Record<string, string>> = {
   "docs.py": docs,
   "figures.py": figures,
   "hello.py": hello,
+  "history.py": history,
   "images.py": images,
   "interrupts.py": interrupts,
   "loop.py": loop,

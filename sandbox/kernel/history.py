@@ -1,0 +1,81 @@
+"""The source of the newest cells: tracebacks show their lines, and `inspect` finds functions and classes in them."""
+
+from __future__ import annotations
+
+import inspect
+import linecache
+import re
+from collections import OrderedDict
+from types import FunctionType
+from typing import Any
+
+MAX_CELLS = 500
+MAX_CHARS = 32 * 1024 * 1024
+
+_cache = linecache.cache
+_lines = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
+_getfile = inspect.getfile
+
+
+def split_lines(source: str) -> list[str]:
+    """Cuts where Python itself sees the end of a line, and nowhere else; the ends are kept."""
+    return _lines.findall(source)
+
+
+class History:
+    """Which cells `linecache` has; the oldest make room for the newest."""
+
+    def __init__(self) -> None:
+        self.sizes: OrderedDict[str, int] = OrderedDict()
+        self.total = 0
+
+    def remember(self, source: str, filename: str) -> None:
+        """Takes the source of a cell."""
+        lines = split_lines(source.replace("\r\n", "\n").replace("\r", "\n"))
+        if lines and not lines[-1].endswith("\n"):
+            lines[-1] += "\n"
+        _cache[filename] = (len(source), None, lines, filename)
+        self.total += len(source) - self.sizes.pop(filename, 0)
+        self.sizes[filename] = len(source)
+        while len(self.sizes) > 1 and (len(self.sizes) > MAX_CELLS or self.total > MAX_CHARS):
+            oldest, size = self.sizes.popitem(last=False)
+            self.total -= size
+            _cache.pop(oldest, None)
+
+    def file_of(self, cls: type) -> str | None:
+        """Finds the cell that defines a class of `__main__`, which has no file that `inspect` could name."""
+        for member in list(vars(cls).values()):
+            function = getattr(member, "__func__", None) or getattr(member, "fget", None) or member
+            if type(function) is FunctionType and function.__qualname__.startswith(f"{cls.__qualname__}."):
+                name = function.__code__.co_filename
+                if name in self.sizes:
+                    return name
+        pattern = re.compile(rf"\s*class\s+{re.escape(cls.__name__)}\b")
+        first = vars(cls).get("__firstlineno__")  # Python 3.13
+        for name in reversed(self.sizes):
+            lines = _cache[name][2] if name in _cache else []
+            if first is not None:
+                lines = lines[first - 1 :]
+                while lines and lines[0].lstrip().startswith("@"):
+                    lines = lines[1:]
+                lines = lines[:1]
+            if any(map(pattern.match, lines)):
+                return name
+        return None
+
+
+history = History()
+
+
+def getfile(object: Any) -> str:
+    """Return the name of the file, or of the cell, in which an object was defined."""
+    if isinstance(object, type) and getattr(object, "__module__", None) == "__main__":
+        found = history.file_of(object)
+        if found is not None:
+            return found
+    return _getfile(object)
+
+
+def install() -> None:
+    """Lets `inspect.getsource` find classes of cells too."""
+    inspect.getfile = getfile
