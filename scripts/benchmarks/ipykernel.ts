@@ -21,7 +21,7 @@ const CELLS = [
   "1 / 0",
 ];
 const ROUNDS_OF_CELLS = 10;
-const WARM_UP = 5;
+const WARM_UP = 30;
 
 /** Faster than the kernel that everyone knows. */
 export async function benchIpykernel(world: World): Promise<Comparison[]> {
