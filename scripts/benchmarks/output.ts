@@ -60,7 +60,7 @@ export async function benchOutput(world: World): Promise<Comparison[]> {
       unit: "MB",
       ours: [growth],
       theirs: [before],
-      target: valueAtMost(64),
+      target: valueAtMost(64, 0.25),
     },
   ];
 }
