@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import linecache
 from types import CodeType
 from typing import Any, NamedTuple
 
@@ -52,7 +53,12 @@ def compile_cell(source: str, filename: str) -> Cell:
     """Compiles; raises SyntaxError and whatever else the compiler raises for hostile source."""
     source = tidy(source)
     history.remember(source, filename)
-    return (_compile_long(source, filename) if len(source) > LONG else None) or _compile_by_tree(source, filename)
+    try:
+        return (_compile_long(source, filename) if len(source) > LONG else None) or _compile_by_tree(source, filename)
+    except SyntaxError as error:
+        if error.text is None and error.filename == filename:  # of the later stages, which look for a file
+            error.text = linecache.getline(filename, error.lineno or 0) or None
+        raise
 
 
 def _compile_by_tree(source: str, filename: str) -> Cell:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unittest
 
 from harness import Sandbox
@@ -129,14 +130,14 @@ class Awaits(Shared):
 
 class Errors(Shared):
     def test_shows_line_and_caret_of_a_syntax_error(self) -> None:
-        outcome = self.run_cell("x = 1\ny = = 2")
-        self.assertEqual(outcome.status, "error")
-        self.assertEqual(outcome.error["ename"], "SyntaxError")
-        self.assertIn("line 2", outcome.error["traceback"])
-        self.assertIn("y = = 2", outcome.error["traceback"])
-        self.assertIn("^", outcome.error["traceback"])
-        self.assertNotIn("Traceback", outcome.error["traceback"])
-        self.assertEqual(outcome.stdout, "")
+        # The parser's, and those of later stages.
+        for line in ("y = = 2", "y = * 2", "return 5", "nonlocal y", "break"):
+            with self.subTest(line=line):
+                outcome = self.run_cell(f"x = 1\n{line}")
+                self.assertEqual((outcome.status, outcome.error["ename"]), ("error", "SyntaxError"))
+                self.assertRegex(outcome.error["traceback"], rf"line 2\n +{re.escape(line)}\n +\^")
+                self.assertNotIn("Traceback", outcome.error["traceback"])
+                self.assertEqual(outcome.stdout, "")
 
     def test_shows_the_line_of_the_user_and_none_of_ours(self) -> None:
         outcome = self.run_cell("def inner():\n    return 1 / 0\ninner()")
