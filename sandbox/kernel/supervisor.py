@@ -169,10 +169,11 @@ class Supervisor:
         """Forwards the lines that a chunk completes, after all output that was written before it."""
         for text in self.texts:
             self.drain(text)
-        try:
+        lines: list[bytes] | None = None
+        with contextlib.suppress(LineTooLongError):
             lines = self.from_kernel.feed(chunk)
-        except LineTooLongError as error:
-            self.end_kernel("protocol", f"the kernel wrote {error}")
+        if lines is None:  # not in an `except`: every exception in the next kernel would name this one as its context
+            self.end_kernel("protocol", f"the kernel wrote a line of more than {self.from_kernel.limit} bytes")
             return
         for line in lines:
             if self.executing is not None and done_id(line) == self.executing:
