@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import codecs
+import fcntl
 import io
 import os
 import sys
@@ -24,7 +25,12 @@ NO_INPUT = (
     "Pass the value in the code, for example name = 'value'"
 )
 
+HIGH = 100  # where no program expects a descriptor
+
 _flush = io.TextIOWrapper.flush
+_dup2 = os.dup2
+_open_file = os.open
+_set_inheritable = os.set_inheritable
 _set_blocking = os.set_blocking
 
 
@@ -85,6 +91,7 @@ class Console:
 
     def __init__(self) -> None:
         codecs.register_error(ERRORS, _replace_surrogates)
+        self.spares = {fd: fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, HIGH) for fd in (1, 2)}
         self.stdin = Input()
         self.stdout = self._open(1, "<stdout>")
         self.stderr = self._open(2, "<stderr>")
@@ -107,11 +114,7 @@ class Console:
 
     def repair(self) -> None:
         """Before a cell: puts back streams that an earlier one closed, removed or made non-blocking."""
-        for fd in (1, 2):
-            try:
-                _set_blocking(fd, True)
-            except OSError:
-                continue
+        self.repair_descriptors()
         for name in ("stdin", "stdout", "stderr"):
             own = getattr(self, name)
             if own.closed:
@@ -126,6 +129,20 @@ class Console:
                 setattr(sys, name, own)
             for method in ("write", "flush"):
                 vars(own).pop(method, None)
+
+    def repair_descriptors(self) -> None:
+        """Puts back those of 0, 1 and 2 that are closed: the next file would get their number, and all output."""
+        for fd in (0, 1, 2):
+            try:
+                _set_blocking(fd, True)
+            except OSError:
+                try:
+                    if fd == 0:
+                        _set_inheritable(_open_file(os.devnull, os.O_RDWR), True)  # the lowest number is free
+                    else:
+                        _dup2(self.spares[fd], fd)
+                except OSError:  # the spare was closed too, or no descriptor is free
+                    continue
 
     def note(self, text: str) -> None:
         """Writes a text of ours to stderr, even where the user closed it."""

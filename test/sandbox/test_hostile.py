@@ -173,6 +173,11 @@ class Sabotage(unittest.TestCase):
                 self.assertLess(time.monotonic() - begun, 3)
             self.sandbox.reset()
 
+    def test_opens_closed_standard_descriptors_again(self) -> None:
+        self.sandbox.run("import os\nfor fd in (0, 1, 2): os.close(fd)")
+        outcome = self.sandbox.run("print(os.read(0, 1))\n_ = os.system('cat; echo child; echo shell >&2')")
+        self.assertEqual((outcome.stdout, outcome.stderr), ("b''\nchild\n", "shell\n"))
+
     def test_keeps_a_replaced_input(self) -> None:
         self.sandbox.run("import builtins\nbuiltins.input = lambda prompt='': 'typed'")
         self.assertEqual(self.sandbox.run("input('? ')").result, "'typed'")
