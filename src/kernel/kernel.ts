@@ -30,11 +30,11 @@ export type ExecutionEnd =
 export interface KernelEvents {
   /** A promise holds back the sandbox until it settles. */
   onStream(name: "stdout" | "stderr", text: string): void | Promise<void>;
-  /** `bytes` is the frame's length. */
   /** The code showed an image; it may also be a forged one. */
   onDisplay(frame: DisplayFrame): void;
   /** The whole of a stream of the running execution is in a file of the sandbox. */
   onSpilled(frame: SpilledFrame): void;
+  /** `bytes` is the frame's length. */
   onRpc(frame: RpcFrame, bytes: number): void;
   /** The Python process is gone and its state with it; the sandbox has a fresh one, in which an execution goes on. */
   onDied(frame: DiedFrame, isDuringExecution: boolean): void;
