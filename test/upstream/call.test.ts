@@ -1,4 +1,4 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, jest, test } from "bun:test";
 import { parseExactJson } from "../../src/core/exact-json.ts";
 import type { Script } from "../fixtures/servers/scripted-server.ts";
 import { createJournal, createRig, faultOf, type Rig, scripted, soon, until } from "./harness.ts";
@@ -9,6 +9,9 @@ const LESS = "Ask for less at once, such as one page or some fields.";
 function call(rig: Rig, tool: string, args = {}, signal = soon()) {
   return rig.upstream.callTool({ server: "fx", tool, arguments: args }, signal);
 }
+
+/** One turn of the event loop, also where timers stand still. */
+const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 function createFx(script: Script): Rig {
   return createRig([scripted("fx", script)]);
@@ -137,6 +140,27 @@ describe("a call", () => {
     const request = journal.lines().find((line) => line.includes("tools/call")) ?? "{}";
     const cancel = journal.lines().find((line) => line.includes("notifications/cancelled")) ?? "{}";
     expect(JSON.parse(cancel).params.requestId).toBe(JSON.parse(request).id);
+  });
+
+  test("has all of the caller's time: the SDK's own limit of a minute does not apply", async () => {
+    using journal = createJournal();
+    await using rig = createFx({ tools: { mute: { mute: true } }, journal: journal.path });
+    await rig.upstream.connect("fx", soon());
+    const stop = new AbortController();
+    let calling: ReturnType<typeof faultOf>;
+    jest.useFakeTimers();
+    try {
+      calling = faultOf(call(rig, "mute", {}, stop.signal));
+      while (!journal.lines().some((line) => line.includes("tools/call"))) await turn();
+      jest.advanceTimersByTime(70_000);
+      await turn();
+    } finally {
+      jest.useRealTimers();
+    }
+
+    stop.abort();
+
+    expect((await calling).code).toBe("CANCELLED"); // by us, and not by a timer
   });
 
   test("that is cancelled says so", async () => {

@@ -13,6 +13,12 @@ export interface Answer {
   readonly isError: boolean;
 }
 
+/** All of what a client gets of one call. */
+export interface FullAnswer extends Answer {
+  readonly structured: Readonly<Record<string, unknown>>;
+  readonly images: readonly { readonly mimeType: string; readonly data: string }[];
+}
+
 /** A client connected to the built binary, with a home of its own. */
 export interface Bridge extends AsyncDisposable {
   readonly pid: number;
@@ -22,7 +28,7 @@ export interface Bridge extends AsyncDisposable {
   call(
     args: Readonly<Record<string, unknown>>,
     options?: { signal?: AbortSignal; onProgress?: (message: string) => void },
-  ): Promise<Answer>;
+  ): Promise<FullAnswer>;
   /** Runs code and returns what the model sees. */
   python(code: string, more?: Readonly<Record<string, unknown>>): Promise<Answer>;
 }
@@ -60,21 +66,35 @@ export async function startBridge(options: BridgeOptions = {}): Promise<Bridge> 
           : { onprogress: ({ message }: { message?: string }) => onProgress(message ?? "") }),
       },
     );
-    const blocks = result["content"] as { type: string; text: string }[];
-    return { text: blocks.map((block) => block.text).join(""), isError: result["isError"] === true };
+    const blocks = result["content"] as Block[];
+    return {
+      text: blocks.flatMap((block) => (block.type === "text" ? [block.text] : [])).join(""),
+      isError: result["isError"] === true,
+      structured: result["structuredContent"] as FullAnswer["structured"],
+      images: blocks.flatMap((block) =>
+        block.type === "image" ? [{ mimeType: block.mimeType, data: block.data }] : [],
+      ),
+    };
   };
   return {
     pid,
     home,
     listTools: async () => (await client.listTools()).tools,
     call,
-    python: (code, more = {}) => call({ code, ...more }),
+    async python(code, more = {}) {
+      const { text, isError } = await call({ code, ...more });
+      return { text, isError };
+    },
     async [Symbol.asyncDispose]() {
       await client.close();
       if (options.home === undefined) home[Symbol.dispose]();
     },
   };
 }
+
+type Block =
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "image"; readonly mimeType: string; readonly data: string };
 
 interface Connected {
   readonly client: {
