@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { type Bridge, startBridge } from "./helpers/client.ts";
 import { containersOf, until } from "./helpers/engine.ts";
+import { createHome } from "./helpers/home.ts";
 import { npmServer } from "./helpers/npm-servers.ts";
 
 let bridge: Bridge;
@@ -89,7 +90,8 @@ describe("BOX-1: three starts, each with one call,", () => {
   test.each(["the end of stdin", "SIGTERM", "SIGKILL"] as const)(
     "leave no container after %s",
     async (end) => {
-      const bridges = await Promise.all([1, 2, 3].map(() => startBridge()));
+      using home = createHome(); // which must be there until the engine's monitor has cleaned up
+      const bridges = await Promise.all([1, 2, 3].map(() => startBridge({ home })));
       const pids = bridges.map(({ pid }) => pid);
       const answers = await Promise.all(bridges.map((each) => each.call({ code: "6 * 7" })));
       expect(answers.map(({ structured }) => structured["result"])).toEqual(["42", "42", "42"]);
