@@ -53,10 +53,12 @@ describe("a model that knows the description of the tool alone", () => {
     expect(text.length).toBeLessThan(json.text.length / 3);
   });
 
-  test("sees no base64 of an image", async () => {
-    const { text } = await bridge.python("await mcp_everything.get_tiny_image()");
-    expect(text).toContain("characters of base64");
-    expect(text.length).toBeLessThan(400);
+  test("sees an image that a tool returned, and no base64", async () => {
+    const { text, images } = await bridge.call({ code: "await mcp_everything.get_tiny_image()" });
+    expect(text).toBe(
+      "Here's the image you requested:\n[image: image/png, 4035 bytes]\nThe image above is the MCP logo.",
+    );
+    expect(images.map(({ mimeType }) => mimeType)).toEqual(["image/png"]);
   });
 
   test.each([
