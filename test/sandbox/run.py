@@ -1,4 +1,4 @@
-"""Runs every test of the sandbox: python3 test/sandbox/run.py [--report PATH] [name …]."""
+"""Runs the tests of the sandbox: python3 test/sandbox/run.py [--report PATH] [--libraries] [name …]."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ def main() -> int:
     """Returns the exit code: 1 when a test failed or none ran."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--report", type=Path)
+    parser.add_argument("--libraries", action="store_true", help="those that need libraries/requirements.txt instead")
     parser.add_argument("names", nargs="*", help="modules, classes or methods; all without any")
     options = parser.parse_args()
     here = Path(__file__).resolve().parent
     sys.path.insert(0, str(here))
+    start = here / "libraries" if options.libraries else here
     loader = unittest.TestLoader()
-    suite = loader.loadTestsFromNames(options.names) if options.names else loader.discover(str(here))
+    suite = loader.loadTestsFromNames(options.names) if options.names else loader.discover(str(start))
     result = unittest.TextTestRunner(verbosity=1).run(suite)
     failed = len(result.failures) + len(result.errors) + len(result.unexpectedSuccesses)
     skipped = len(result.skipped)
