@@ -3,6 +3,7 @@
 
     image-from-host.py --fingerprint       one line that changes when the image would
     image-from-host.py --output FILE       writes the tar; "podman import" or "docker import" makes it an image
+    … --python PATH                        of this interpreter, not of the one that the script finds best
 
 It holds the interpreter, its standard library (without tests and site-packages), the shared libraries that ldd names, a
 shell with a few small programs, time zones and certificates where present. The same machine gives the same bytes.
@@ -103,11 +104,13 @@ def describe(candidate: str) -> Python | None:
     return python if (python.stdlib / "os.py").is_file() else None
 
 
-def choose_python() -> Python:
-    """The interpreter with the most of the standard library; of equals the newest."""
-    found = [python for name in CANDIDATES if shutil.which(name) and (python := describe(name))]
+def choose_python(wanted: str | None) -> Python:
+    """The wanted interpreter, or the one with the most of the standard library; of equals the newest."""
+    candidates = CANDIDATES if wanted is None else (wanted,)
+    found = [python for name in candidates if shutil.which(name) and (python := describe(name))]
     if not found:
-        message = f"no CPython {OLDEST[0]}.{OLDEST[1]} or newer on this machine"
+        what = "on this machine" if wanted is None else f'at "{wanted}"'
+        message = f"no CPython {OLDEST[0]}.{OLDEST[1]} or newer {what}"
         raise SystemExit(message)
     return max(found, key=lambda python: (len(python.modules), python.version))
 
@@ -266,7 +269,8 @@ def build(python: Python) -> Image:
         for folder, folders, names in os.walk(zones):
             folders[:] = sorted(name for name in folders if name not in ("posix", "right"))
             for name in sorted(names):
-                image.file(Path(folder) / name)
+                if (Path(folder) / name).is_file():  # "localtime" can be a link to a file that is not there
+                    image.file(Path(folder) / name)
     certificates = Path("/etc/ssl/certs/ca-certificates.crt")
     if certificates.is_file():
         image.file(certificates)
@@ -279,11 +283,12 @@ def main() -> None:
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--fingerprint", action="store_true")
     what.add_argument("--output", metavar="FILE", type=Path)
+    parser.add_argument("--python", metavar="PATH")
     arguments = parser.parse_args()
     if sys.platform != "linux":
         message = f"the container needs Linux binaries, and this is {sys.platform}"
         raise SystemExit(message)
-    python = choose_python()
+    python = choose_python(arguments.python)
     if arguments.fingerprint:
         print(fingerprint(python))
         return
