@@ -7,7 +7,8 @@ import { join, relative, resolve } from "node:path";
  *     bun scripts/report.ts STEPS.tsv
  *
  * One step a line: name, kind, exit code, seconds, report file; tab separated. Kinds: `check` (its exit code is the
- * result), `bun:FOLDER` (JUnit of `bun test` over the test files of FOLDER), `json` (`{passed, failed, skipped}`).
+ * result), `bun:unit`, `bun:e2e` or `bun:FILE` (JUnit of `bun test` over those test files), `json` (`{passed, failed,
+ * skipped}`).
  */
 
 interface Tally {
@@ -33,7 +34,7 @@ function main(): void {
     total.failed += tally.failed;
     total.skipped += tally.skipped;
     const numbers = `${tally.passed} passed, ${tally.failed} failed, ${tally.skipped} skipped`;
-    lines.push(`${name.padEnd(28)} ${seconds.padStart(4)} s  ${numbers}`);
+    lines.push(`${name.padEnd(38)} ${seconds.padStart(4)} s  ${numbers}`);
     for (const problem of tally.problems) lines.push(`    ${problem}`);
   }
   if (lines.length === 0) total.failed += 1;
@@ -89,8 +90,9 @@ function readJunit(text: string, folder: string): Tally {
   };
 }
 
-/** The files that `bun test` was to run: all of `test/` but the end-to-end ones, or those alone. */
+/** The files that `bun test` was to run: all of `test/` but the end-to-end ones, those alone, or one. */
 function testFiles(folder: string): string[] {
+  if (folder.endsWith(".test.ts")) return [folder];
   const endToEnd = join("test", "e2e");
   return [...new Bun.Glob("test/**/*.test.ts").scanSync(root)]
     .map((name) => relative(root, resolve(root, name)))

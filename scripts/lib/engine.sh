@@ -52,17 +52,18 @@ host_image_fingerprint() {
   [ "$(uname -s)" = Linux ] && have python3 && python3 "$ROOT/scripts/image-from-host.py" --fingerprint
 }
 
+# has_host_image ENGINE FINGERPRINT [IMAGE]
 has_host_image() {
   local label
-  label="$("$1" image inspect --format '{{index .Config.Labels "sandpy.fingerprint"}}' "$HOST_IMAGE" 2>/dev/null)" &&
+  label="$("$1" image inspect --format '{{index .Config.Labels "sandpy.fingerprint"}}' "${3:-$HOST_IMAGE}" 2>/dev/null)" &&
     [ "$label" = "$2" ]
 }
 
-# import_host_image ENGINE FINGERPRINT < TAR
+# import_host_image ENGINE FINGERPRINT [IMAGE] < TAR
 import_host_image() {
-  local output old
-  old="$("$1" image inspect --format '{{.Id}}' "$HOST_IMAGE" 2>/dev/null || true)"
-  output="$("$1" import --change "LABEL sandpy.fingerprint=$2" --change "ENV LANG=C.UTF-8" - "$HOST_IMAGE" 2>&1)" || {
+  local output old image="${3:-$HOST_IMAGE}"
+  old="$("$1" image inspect --format '{{.Id}}' "$image" 2>/dev/null || true)"
+  output="$("$1" import --change "LABEL sandpy.fingerprint=$2" --change "ENV LANG=C.UTF-8" - "$image" 2>&1)" || {
     say "$1 could not import the image: $output"
     return 1
   }

@@ -33,6 +33,10 @@ install_test_packages() {
   have slirp4netns || missing="$missing slirp4netns"
   have fuse-overlayfs || missing="$missing fuse-overlayfs"
   have dockerd || missing="$missing docker.io"
+  # For the newest Python, which few releases have.
+  if [ -r /usr/share/keyrings/debian-archive-keyring.gpg ]; then
+    have debootstrap || missing="$missing debootstrap"
+  fi
   # shellcheck disable=SC2086 # a list of package names
   [ -z "$missing" ] || install_packages "the tests run on podman, rootless podman and docker" $missing
   # Newer releases have the client in a package of its own.
