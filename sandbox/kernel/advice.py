@@ -71,6 +71,8 @@ def _missing_name(error: Any, found: re.Match[str], names: Names) -> str:
 
 def _missing_module(error: Any, found: re.Match[str], names: Names) -> str:
     name = error.name or ""
+    if name.partition(".")[0] == "IPython":
+        return "it is not needed: `display(value)` is there without import, and shows images as images"
     if not name or "." in name:
         return ""
     if name == "nest_asyncio":

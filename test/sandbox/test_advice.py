@@ -42,6 +42,7 @@ class Advice(unittest.TestCase):
             ("'x' + (await mcp_fx.send_it())", "`.text`, `.data`"),
             ("import pandas.core", "pandas is not in the sandbox and cannot be installed"),
             ("import nest_asyncio", "write `await` at top level"),
+            ("import sys; sys.modules['IPython'] = None\nfrom IPython.display import Image", "`display(value)` is there without import"),
             ("import mcp_fy", "did you mean `mcp_fx`? The servers are mcp_fx, mcp_my_server"),
             ("await mcp_my_servr.x()", "did you mean `mcp_my_server`?"),
             ("await mcp_other.x()", "The servers are mcp_fx, mcp_my_server"),
