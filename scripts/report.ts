@@ -7,7 +7,7 @@ import { join, relative, resolve } from "node:path";
  *     bun scripts/report.ts STEPS.tsv
  *
  * One step a line: name, kind, exit code, seconds, report file; tab separated. Kinds: `check` (its exit code is the
- * result), `bun:unit`, `bun:e2e` or `bun:FILE` (JUnit of `bun test` over those test files), `json` (`{passed, failed,
+ * result), `bun:unit`, `bun:e2e` or `bun:FILE,FILE` (JUnit of `bun test` over those test files), `json` (`{passed, failed,
  * skipped}`).
  */
 
@@ -90,9 +90,9 @@ function readJunit(text: string, folder: string): Tally {
   };
 }
 
-/** The files that `bun test` was to run: all of `test/` but the end-to-end ones, those alone, or one. */
+/** The files that `bun test` was to run: all of `test/` but the end-to-end ones, those alone, or the ones named. */
 function testFiles(folder: string): string[] {
-  if (folder.endsWith(".test.ts")) return [folder];
+  if (folder.endsWith(".test.ts")) return folder.split(",");
   const endToEnd = join("test", "e2e");
   return [...new Bun.Glob("test/**/*.test.ts").scanSync(root)]
     .map((name) => relative(root, resolve(root, name)))
