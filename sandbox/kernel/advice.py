@@ -79,7 +79,8 @@ def _missing_module(error: Any, found: re.Match[str], names: Names) -> str:
         return "it is not needed: write `await` at top level"
     return _server_name(name, names) or (
         f"{name} is not in the sandbox and cannot be installed, since there is no network: "
-        "use the standard library, or a tool of an MCP server"
+        "use the standard library or a tool of an MCP server, "
+        "or have the user set MCP_BRIDGE_IMAGE to an image that has it"
     )
 
 
