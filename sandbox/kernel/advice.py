@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-import difflib
 import errno
 import re
-from typing import Any, Callable, Union
 
+from .late import close_matches
 from .names import Names
 from .render import safe_str
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, Union
+
+    Advice = Callable[[Any, re.Match[str], Names], str]
 
 AWAIT = "this was not awaited: write `await` before the call, or `await asyncio.gather(...)` around several"
 NO_NETWORK = "the sandbox has no network; what is outside is reached through the tools of MCP servers"
@@ -18,7 +23,6 @@ RESULT = (
 PLACES = "/workspace and /tmp"
 SHOWN = 20
 
-_close_matches = difflib.get_close_matches
 _installer = re.compile(r"\b(pip3?|uv|conda|apt|apt-get|apk)\b.*\b(install|add)\b")
 _magic = re.compile(r"(%{1,2}[a-z_]{2,}|![a-z./])", re.IGNORECASE)
 _users_path = re.compile(r"/(home|Users|root|mnt|media|Volumes)/|~|[A-Za-z]:[\\/]")
@@ -57,7 +61,7 @@ def _server_name(name: str, names: Names) -> str:
         return f"this server is `mcp_{name}`, without import"
     if not name.startswith("mcp_"):
         return ""
-    near = _close_matches(name, [f"mcp_{alias}" for alias in names.directory.aliases], 1, 0.75)
+    near = close_matches(name, [f"mcp_{alias}" for alias in names.directory.aliases], 1, 0.75)
     mean = f"did you mean `{near[0]}`? " if near else ""
     return f"{mean}The servers are {_servers(names)}"
 
@@ -148,8 +152,6 @@ def _foreign_line(error: Any, found: re.Match[str], names: Names) -> str:
         return f"this is no IPython: subprocess.run({line[1:].strip()!r}, shell=True) runs a command"
     return "this is no IPython: leave out lines that start with %"
 
-
-Advice = Callable[[Any, "re.Match[str]", Names], str]
 
 # The name of an exception's class, a pattern in its message, what to do about it. The first that says something wins.
 RULES: tuple[tuple[str, str, Union[str, Advice]], ...] = (

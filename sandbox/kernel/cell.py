@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import ast
-import inspect
+import _ast
 import linecache
+from collections import namedtuple
 from types import CodeType
-from typing import Any, NamedTuple
 
 from .history import history, split_lines
 from .tidy import tidy
 
-_FLAGS = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-_COROUTINE = inspect.CO_COROUTINE
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_FLAGS = _ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+_COROUTINE = 0x80  # inspect.CO_COROUTINE; to import inspect costs much
 
 LONG = 1_000_000
 
@@ -21,8 +24,8 @@ _eval = eval
 _exec = exec
 
 
-class Cell(NamedTuple):
-    """Compiled code: what to execute, then what to evaluate."""
+class Cell(namedtuple("Cell", ("body", "last"))):
+    """Compiled code: what to execute, then what to evaluate; each is None where there is nothing to."""
 
     body: CodeType | None
     last: CodeType | None
@@ -62,10 +65,10 @@ def compile_cell(source: str, filename: str) -> Cell:
 
 
 def _compile_by_tree(source: str, filename: str) -> Cell:
-    tree = _compile(source, filename, "exec", _FLAGS | ast.PyCF_ONLY_AST, True)
+    tree = _compile(source, filename, "exec", _FLAGS | _ast.PyCF_ONLY_AST, True)
     last = None
-    if tree.body and isinstance(tree.body[-1], ast.Expr):
-        last = ast.Expression(tree.body.pop().value)
+    if tree.body and isinstance(tree.body[-1], _ast.Expr):
+        last = _ast.Expression(tree.body.pop().value)
     return Cell(
         _compile(tree, filename, "exec", _FLAGS, True) if tree.body else None,
         None if last is None else _compile(last, filename, "eval", _FLAGS, True),
@@ -87,13 +90,15 @@ def _compile_long(source: str, filename: str) -> Cell | None:
     if not head or len(tail) > LONG:
         return None
     try:
-        tree = _compile(tail, filename, "exec", _FLAGS | ast.PyCF_ONLY_AST, True)
+        tree = _compile(tail, filename, "exec", _FLAGS | _ast.PyCF_ONLY_AST, True)
         if len(tree.body) != 1:
             return None
-        if not isinstance(tree.body[0], ast.Expr):
+        if not isinstance(tree.body[0], _ast.Expr):
             return Cell(_compile(source, filename, "exec", _FLAGS, True), None)
-        last = ast.Expression(ast.increment_lineno(tree.body[0], len(split_lines(head))).value)
+        from ast import increment_lineno  # costs much, and is needed for this alone
+
+        last = _ast.Expression(increment_lineno(tree.body[0], len(split_lines(head))).value)
         body = _compile(head, filename, "exec", _FLAGS, True)
         return Cell(body, _compile(last, filename, "eval", _FLAGS, True))
-    except SyntaxError:
+    except (SyntaxError, ImportError):
         return None

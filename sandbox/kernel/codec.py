@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import _json
 import json.decoder
-from typing import Any, Callable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable
 
 _string = _json.encode_basestring_ascii
 _make_encoder = _json.make_encoder

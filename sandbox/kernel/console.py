@@ -8,7 +8,10 @@ import fcntl
 import io
 import os
 import sys
-from typing import Any, NoReturn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
 
 try:
     import ctypes

@@ -7,7 +7,6 @@ import binascii
 import sys
 from collections import deque
 from contextlib import suppress
-from typing import Any, Callable
 
 from .codec import clean
 from .console import Console
@@ -17,6 +16,10 @@ from .interrupts import Interrupts
 from .pretty import MAX_RESULT, render_result
 from .render import cut, name_of, safe_str
 from .results import Image, ToolResult
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable
 
 MAX_IMAGES = 20  # of one cell
 MAX_ALL_BYTES = 16 * 1024 * 1024
@@ -29,8 +32,7 @@ _PLAIN = frozenset({int, float, complex, bool, str, dict, set, frozenset, type(N
 _CANARY = "_ipython_canary_method_should_not_exist_"
 
 _allocate_lock = _thread.allocate_lock
-_to_base64 = binascii.b2a_base64
-_from_base64 = binascii.a2b_base64
+_to_base64, _from_base64 = binascii.b2a_base64, binascii.a2b_base64
 
 Found = tuple  # (media type, bytes)
 
@@ -50,8 +52,7 @@ class Display:
     def begin(self, execution: int) -> None:
         """Starts to count anew: for a cell, or with 0 for the time until the next."""
         self.execution = execution
-        self.count = 0
-        self.bytes = 0
+        self.count = self.bytes = 0
         self.told: set[str] = set()
         self.figures.shown = []
         self.figures.hook()

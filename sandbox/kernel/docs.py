@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import keyword
 from collections.abc import Iterable
-from typing import Any
 
 from .codec import encode
 from .results import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _TYPES = {
     "string": "str",

@@ -7,7 +7,10 @@ import io
 import os
 import sys
 from importlib.machinery import ModuleSpec
-from typing import Any, Callable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable
 
 PYPLOT = "matplotlib.pyplot"
 _PARTS = ("axes", "lines", "patches", "texts", "images", "legends", "artists")

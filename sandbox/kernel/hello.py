@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
+import importlib
 import sys
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 PROTOCOL = 1
+
+try:  # hashlib would load OpenSSL, which costs more
+    sha256 = importlib.import_module("_sha2" if sys.version_info >= (3, 12) else "_sha256").sha256
+except ImportError:  # a Python that was built without
+    from hashlib import sha256
 
 
 def bundle_hash(files: dict[str, str]) -> str:
     """Returns the SHA-256 of the sources, as docs/protocol.md defines it."""
-    digest = hashlib.sha256()
+    digest = sha256()
     for name in sorted(files):
         digest.update(name.encode() + b"\0" + files[name].encode() + b"\0")
     return digest.hexdigest()

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import inspect
 import linecache
 import re
 from collections import OrderedDict
 from types import FunctionType
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable
 
 MAX_CELLS = 500
 MAX_CHARS = 32 * 1024 * 1024
 
 _cache = linecache.cache
 _lines = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
-_getfile = inspect.getfile
 
 
 def split_lines(source: str) -> list[str]:
@@ -65,6 +66,7 @@ class History:
 
 
 history = History()
+_getfile: Callable[[Any], str]
 
 
 def getfile(object: Any) -> str:
@@ -76,6 +78,8 @@ def getfile(object: Any) -> str:
     return _getfile(object)
 
 
-def install() -> None:
+def install(inspect: Any) -> None:
     """Lets `inspect.getsource` find classes of cells too."""
+    global _getfile
+    _getfile = inspect.getfile
     inspect.getfile = getfile

@@ -6,7 +6,10 @@ import importlib
 import io
 import re
 import warnings
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 MAX_BYTES = 4 * 1024 * 1024
 MAX_PIXELS = 40_000_000  # more do not fit into the memory of a usual sandbox

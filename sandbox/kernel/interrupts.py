@@ -5,13 +5,15 @@ from __future__ import annotations
 import _thread
 import os
 import signal
-import threading
 import time
 from types import FrameType
-from typing import Any, Callable
 
-_main_thread = threading.get_ident()
-_get_ident = threading.get_ident
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable
+
+_main_thread = _thread.get_ident()
+_get_ident = _thread.get_ident
 _interrupt_main = _thread.interrupt_main
 _signal = signal.signal
 _sleep = time.sleep

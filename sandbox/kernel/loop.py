@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Coroutine
-from typing import Any, Callable
 
-_current_task = asyncio.current_task
-_new_event_loop = asyncio.new_event_loop
-_set_event_loop = asyncio.set_event_loop
-_CancelledError = asyncio.CancelledError
+from .late import aio
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import asyncio
+    from typing import Any, Callable
+
 _read = os.read
 _write = os.write
 
@@ -34,10 +35,11 @@ class Loop:
 
     def ensure(self) -> asyncio.AbstractEventLoop:
         """Returns the loop, a new one when user code closed it, and makes it the current one."""
+        aio.load()
         if self.loop is None or self.loop.is_closed():
-            self.loop = _new_event_loop()
+            self.loop = aio.new_event_loop()
             self.loop.add_reader(self.wake_read, self._on_wake)
-        _set_event_loop(self.loop)
+        aio.set_event_loop(self.loop)
         return self.loop
 
     def _on_wake(self) -> None:
@@ -72,7 +74,7 @@ class Loop:
             nonlocal cancelled
             try:
                 return await coroutine
-            except _CancelledError as error:
+            except aio.CancelledError as error:
                 cancelled = error
                 raise
 
@@ -81,7 +83,7 @@ class Loop:
         def soften() -> bool:
             """Cancels the task if the loop waits; user code that computes is interrupted by the exception."""
             nonlocal interrupted
-            if interrupted or _current_task(loop) is not None or not loop.is_running():
+            if interrupted or aio.current_task(loop) is not None or not loop.is_running():
                 return False
             interrupted = True
             loop.call_soon_threadsafe(task.cancel)
@@ -100,7 +102,7 @@ class Loop:
                 continue  # of this task, which is then done, or of a background task, which only ends that
         try:
             return task.result()
-        except _CancelledError:
+        except aio.CancelledError:
             if interrupted:
                 trace = None if cancelled is None else cancelled.__traceback__
                 raise KeyboardInterrupt().with_traceback(trace) from None

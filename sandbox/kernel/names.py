@@ -6,12 +6,15 @@ import sys
 from collections.abc import Generator, Mapping
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any
 
 from . import docs
 from .results import Image, MCPError, MCPTimeoutError, Record, ToolResult
 from .rpc import PendingCall, Rpc
 from .tools import Directory, Servers, UnknownServerError, unknown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class AwaitableList(list):

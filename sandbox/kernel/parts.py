@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict, defaultdict, deque, namedtuple
-from typing import Any, Callable
 
 from .render import name_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable
+
+    Found = Any  # tuple[str, str, int, Iterable[tuple[Any, Any]]], or None where there are no parts
 
 MAX_SORTED = 100_000
 
@@ -25,8 +30,6 @@ def find_parts(kind: Any) -> Callable[[Any], Found] | None:
 
 
 # Containers: each function returns what opens and closes it, how many parts there are and an iterator over them.
-
-Found = Any  # tuple[str, str, int, Iterable[tuple[Any, Any]]], or None where there are no parts
 
 
 def _sequence(base: Any, open: str, close: str) -> Callable[[Any], Found]:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import array
 import sys
 from itertools import islice
-from typing import Any, Callable
 
 from .codec import clean
 from .parts import Name, find_parts, table
 from .render import cut, name_of, safe_str
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable
 
 MAX_RESULT = 64 * 1024
 MAX_ITEMS = 1000  # of one container

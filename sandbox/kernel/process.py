@@ -8,7 +8,10 @@ import os
 import resource
 import signal
 import time
-from typing import Any, Callable, NoReturn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, NoReturn
 
 try:
     import ctypes

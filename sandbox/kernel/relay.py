@@ -10,7 +10,10 @@ import re
 import struct
 import termios
 from collections import deque
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 DISPLAY = b'{"type":"display",'
 

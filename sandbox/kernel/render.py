@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import traceback
 
 from .codec import clean
@@ -11,7 +10,7 @@ MAX_TRACEBACK = 64 * 1024
 MAX_EVALUE = 8 * 1024
 OURS = "<sandpy>/"
 
-_CAN_WAIT = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+_CAN_WAIT = 0x20 | 0x80 | 0x200  # CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR of inspect, which costs much
 
 _traceback_of = BaseException.__dict__["__traceback__"].__get__
 name_of = type.__dict__["__name__"].__get__

@@ -5,7 +5,10 @@ from __future__ import annotations
 import builtins
 import sys
 from types import ModuleType
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 # Programs do replace these on purpose, and mean it to last.
 KEPT = frozenset({"input", "breakpoint", "__import__", "_", "__debug__"})

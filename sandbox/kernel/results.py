@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
-import base64
-from typing import Any
+import binascii
+import sys
 
 from .codec import decode, encode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 LONG = 200
 AGAIN = "… the same again …"
 
-_decode_base64 = base64.b64decode
+_decode_base64 = binascii.a2b_base64
 
 
 class MCPError(Exception):
@@ -34,7 +37,11 @@ class MCPError(Exception):
         return type(self), (self.message, self.server, self.tool, self.kind)
 
 
-_timeouts = (TimeoutError,) if asyncio.TimeoutError is TimeoutError else (TimeoutError, asyncio.TimeoutError)
+_timeouts: tuple[Any, ...] = (TimeoutError,)
+if sys.version_info < (3, 11):  # where asyncio has one of its own
+    import asyncio
+
+    _timeouts += (asyncio.TimeoutError,)
 
 
 class MCPTimeoutError(MCPError, *_timeouts):  # type: ignore[misc]

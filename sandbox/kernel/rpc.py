@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import _thread
-import asyncio
 from collections.abc import Coroutine, Generator
 from itertools import count
-from typing import Any, Callable
 
 from .codec import TooLargeError
+from .late import aio
 from .results import MCPError, MCPTimeoutError, error_of
 from .unawaited import Unawaited
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable
+
 _allocate_lock = _thread.allocate_lock
-_get_running_loop = asyncio.get_running_loop
 
 
 def _same(value: Any) -> Any:
@@ -84,7 +86,7 @@ class PendingCall(Coroutine):
     def _wait(self) -> Generator[Any, Any, Any]:
         self._see()
         if not self._answered:
-            loop = _get_running_loop()
+            loop = aio.load().get_running_loop()
             future = loop.create_future()
 
             def finish() -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import _thread
 import os
-import queue
 import sys
+from _queue import Empty, SimpleQueue
 from types import CoroutineType, ModuleType
-from typing import Any, NoReturn
 
 from . import history
 from .advice import AWAIT, advise
@@ -14,6 +14,7 @@ from .cell import compile_cell
 from .console import Console
 from .display import Display
 from .interrupts import Interrupts
+from .late import Watch, aio
 from .loop import Loop
 from .names import Names
 from .render import release_locals, render_error, safe_str
@@ -21,8 +22,15 @@ from .repair import Pristine
 from .rpc import Rpc
 from .wire import Wire
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
+
 _exit = os._exit
 _getpid = os.getpid
+_get_ident = _thread.get_ident
+
+QUIET_SECONDS = 0.05
 
 
 class Runner:
@@ -30,10 +38,11 @@ class Runner:
 
     def __init__(self, frames_in: int, frames_out: int, max_bytes: int) -> None:
         self.pid = _getpid()
+        self.main_thread = _get_ident()
         self.interrupts = Interrupts()
         self.wire = Wire(frames_in, frames_out, max_bytes, self.interrupts)
         self.rpc = Rpc(self.wire.send)
-        self.inbox: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+        self.inbox: SimpleQueue[dict[str, Any]] = SimpleQueue()
         self.console = Console()
         self.loop = Loop()
         self.main = ModuleType("__main__", None)
@@ -43,8 +52,8 @@ class Runner:
         sys.path.insert(0, "")  # as in any interactive Python: modules of the working directory can be imported
         self.display = Display(self.wire.send, self.console, self.interrupts)
         self.names = Names(self.namespace, self.rpc, {"display": self.display.function})
+        Watch({"asyncio": self.on_asyncio, "inspect": history.install})
         self.pristine = Pristine()
-        history.install()
         self.count = 0
 
     def serve(self) -> NoReturn:
@@ -54,12 +63,37 @@ class Runner:
         while True:
             self.execute(self.next_cell())
 
+    def on_asyncio(self, module: Any) -> None:
+        """Takes note that asyncio was imported: the code that did it finds our loop as the current one."""
+        aio.take(module)
+        if _get_ident() == self.main_thread:
+            self.set_loop()
+
+    def set_loop(self) -> None:
+        """Makes our loop the current one."""
+        try:
+            self.loop.ensure()
+        except Exception:  # user code broke asyncio; a plain cell can do without
+            self.loop.loop = None
+
     def next_cell(self) -> dict[str, Any]:
         """Waits for a cell while background tasks run."""
+        while not aio.imported:  # so there are none
+            try:
+                return self.inbox.get(timeout=QUIET_SECONDS)
+            except Empty:
+                pass
+            except BaseException:  # a signal handler of the user's
+                continue
+            try:
+                self.pristine.restore(self.main)
+                aio.load()
+            except BaseException:  # user code broke what asyncio needs; a cell that awaits tries again
+                return self.inbox.get()
         while True:
             try:
                 return self.inbox.get_nowait()
-            except queue.Empty:
+            except Empty:
                 pass
             try:
                 self.loop.idle()
@@ -121,10 +155,8 @@ class Runner:
         self.pristine.restore(self.main)
         self.console.repair()
         self.interrupts.install()
-        try:
-            self.loop.ensure()
-        except Exception:  # user code broke asyncio; a plain cell can do without
-            self.loop.loop = None
+        if aio.imported:
+            self.set_loop()
         self.display.begin(frame["id"])
         self.names.update(frame["servers"], frame["loaded"])
         if frame.get("argv") is not None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 from collections import deque
-from typing import Any, Callable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable
 
 FOLDER = ".sandpy-output"
 FILE_BYTES = 16 * 1024 * 1024

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import gc
 import json
 import os
 import signal
 import time
-from typing import Any, Callable, NoReturn
 
-from . import process, runner
+from . import late, process, runner
 from .hello import PROTOCOL, hello
 from .process import complain
 from .relay import DISPLAY, Host, Lines, LineTooLongError, Queue, Text, done_id, execute_id, pending
 from .spill import Spill
 from .watcher import EVENT_READ, EVENT_WRITE, Watcher
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, NoReturn
 
 CHUNK = 64 * 1024  # what a pipe holds; malloc maps larger buffers anew for each read
 STREAM_BYTES = 64 * 1024
@@ -38,7 +40,7 @@ class Supervisor:
         self.say = self.host.say
         self.spill = Spill(settings.get("output_bytes"), self.say)
         self.from_host = Lines(self.max_line)
-        self.watcher = Watcher()
+        self.watcher = Watcher(late.warm_up)
         self.generation = 0
         self.useless = 0  # kernels in a row that died before they executed anything; -1 once this one has
         self.wakeup, self.wakeup_write = os.pipe()
@@ -60,7 +62,7 @@ class Supervisor:
             self.update_interest()
             generation = self.generation
             patience = None if self.hangup is None else max(0.0, self.hangup - time.monotonic())
-            for key, mask in self.watcher.wait(patience):
+            for key, mask in self.watcher.wait(patience, self.executing is None and not self.host.parts):
                 if self.generation == generation:  # else the descriptors of these events are gone
                     key.data(mask)
             if self.hangup is not None and time.monotonic() >= self.hangup:
@@ -293,6 +295,5 @@ def main(files: dict[str, str], settings: dict[str, Any]) -> NoReturn:
     process.prctl(process.PR_SET_DUMPABLE, 0)
     supervisor = Supervisor(settings)
     supervisor.say(hello(files))
-    gc.collect()
-    gc.freeze()
+    late.settle()
     supervisor.run()

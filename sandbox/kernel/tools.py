@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import difflib
 import keyword
 from collections.abc import Iterator, Mapping
-from typing import Any
 
+from .late import close_matches
 from .results import ToolResult
 from .rpc import PendingCall, Rpc
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 _iskeyword = keyword.iskeyword
-_close_matches = difflib.get_close_matches
 
 
 class UnknownServerError(KeyError):
@@ -25,7 +27,7 @@ class UnknownServerError(KeyError):
 
 def unknown(what: str, name: object, known: list[str]) -> str:
     """Words a message about a name that does not exist."""
-    near = _close_matches(str(name), known, 1, 0.5)
+    near = close_matches(str(name), known, 1, 0.5)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     shown = ", ".join(repr(each) for each in known[:20]) or "none"
     more = f" and {len(known) - 20} more" if len(known) > 20 else ""

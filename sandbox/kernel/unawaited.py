@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
-import threading
+import _thread
 import warnings
 from collections import Counter
-from typing import Any
 
+from .late import aio
 from .render import OURS
 
-_current_task = asyncio.current_task
-_get_running_loop = asyncio._get_running_loop
-_get_ident = threading.get_ident
-_main_thread = threading.get_ident()
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_get_ident = _thread.get_ident
+_main_thread = _thread.get_ident()
 
 MAX_NAMES = 5
 
@@ -34,8 +35,8 @@ class Unawaited:
     def start(self, number: int, label: str) -> None:
         """Takes a new call; other threads wait for theirs in ways of their own."""
         if _get_ident() == _main_thread:
-            loop = _get_running_loop()
-            self.calls[number] = label, None if loop is None else _current_task(loop)
+            loop = aio.running_loop() if aio.imported else None
+            self.calls[number] = label, None if loop is None else aio.current_task(loop)
 
     def see(self, number: int) -> None:
         """Forgets a call that somebody takes the result of, or that is shown."""

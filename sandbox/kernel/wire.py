@@ -7,9 +7,12 @@ import os
 import re
 import select
 from contextlib import AbstractContextManager
-from typing import Any, Callable
 
 from .codec import decode, encode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable
 
 CHUNK = 64 * 1024  # what a pipe holds; malloc maps larger buffers anew for each read
 

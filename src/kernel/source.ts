@@ -12,6 +12,7 @@ import hello from "../../sandbox/kernel/hello.py" with { type: "text" };
 import history from "../../sandbox/kernel/history.py" with { type: "text" };
 import images from "../../sandbox/kernel/images.py" with { type: "text" };
 import interrupts from "../../sandbox/kernel/interrupts.py" with { type: "text" };
+import late from "../../sandbox/kernel/late.py" with { type: "text" };
 import loop from "../../sandbox/kernel/loop.py" with { type: "text" };
 import names from "../../sandbox/kernel/names.py" with { type: "text" };
 import parts from "../../sandbox/kernel/parts.py" with { type: "text" };
@@ -44,6 +45,7 @@ const FILES: Readonly<Record<string, string>> = {
   "history.py": history,
   "images.py": images,
   "interrupts.py": interrupts,
+  "late.py": late,
   "loop.py": loop,
   "names.py": names,
   "parts.py": parts,
