@@ -20,6 +20,11 @@ import { WarmPool } from "./warm-pool.ts";
 /** Closing a session may take a kill of its container, closing the upstream the stop ladder of a child. */
 const CLOSE_DEADLINE_MS = 8000;
 
+/** MCP clients give up on a call after a minute: it says before how far a pull is. */
+const CALL_PULL_WAIT_MS = 25_000;
+/** Who started a program from a shell has all the time that a pull may take. */
+const SHELL_PULL_WAIT_MS = 15 * 60_000;
+
 export interface BridgeOptions {
   readonly log: Log;
   /** The binary itself, so that a configuration that names it is not started; absent when run from source. */
@@ -44,14 +49,21 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
     log,
   });
   scope.add("the upstream servers", () => upstream.close());
-  const launcher = new KernelLauncher({
-    config,
+  const closing = new AbortController();
+  const createLauncher = (pullWaitMs: number) =>
+    new KernelLauncher({
+      config,
+      log,
+      findEngine: (signal) =>
+        detectEngine({ engine: config.engine, ociRuntime: config.ociRuntime, env: config.env, log }, signal),
+      pullWaitMs,
+      signal: closing.signal,
+    });
+  const pool = new WarmPool({
+    kernels: createLauncher(CALL_PULL_WAIT_MS),
     log,
-    findEngine: (signal) =>
-      detectEngine({ engine: config.engine, ociRuntime: config.ociRuntime, env: config.env, log }, signal),
+    idleTimeoutMs: config.idleTimeoutMs,
   });
-
-  const pool = new WarmPool({ kernels: launcher, log, idleTimeoutMs: config.idleTimeoutMs });
   const sessions = new Set<Session>();
   // Side by side: each may have to wait for the engine.
   scope.add("the sandboxes", () => Promise.all([pool, ...sessions].map((closable) => closable.close())));
@@ -72,8 +84,13 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
     return session;
   };
 
+  const close = () => {
+    closing.abort();
+    return scope.close();
+  };
+
   return {
-    openSession: () => openSession(launcher),
+    openSession: () => openSession(createLauncher(SHELL_PULL_WAIT_MS)),
     serveStdio(io) {
       const runner = createSessionRunner(openSession(pool), config);
       const { outputMode } = config;
@@ -97,7 +114,7 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
         ...io,
       });
     },
-    close: () => scope.close(),
-    [Symbol.asyncDispose]: () => scope.close(),
+    close,
+    [Symbol.asyncDispose]: close,
   };
 }

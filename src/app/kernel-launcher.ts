@@ -2,7 +2,7 @@ import type { Config } from "../config/config.ts";
 import type { ContainerEngine, SandboxSpec } from "../container/engine.ts";
 import { ImagePuller } from "../container/image-pull.ts";
 import { BridgeError } from "../core/errors.ts";
-import { aborted } from "../core/lifecycle.ts";
+import { untilAborted } from "../core/lifecycle.ts";
 import type { Log } from "../core/log.ts";
 import { type KernelEvents, startKernel } from "../kernel/kernel.ts";
 import { MAX_FRAME_BYTES, PROTOCOL, type SandboxSettings } from "../kernel/protocol.ts";
@@ -22,6 +22,10 @@ export interface KernelLauncherOptions {
   readonly log: Log;
   /** Looks for an engine; called at the first start, and again after it failed. */
   readonly findEngine: (signal: AbortSignal) => Promise<ContainerEngine>;
+  /** How long a start waits for an image that is being pulled. */
+  readonly pullWaitMs: number;
+  /** Ends what goes on in the background: pulls, the search for an engine and for orphans. */
+  readonly signal: AbortSignal;
 }
 
 /** Starts sandboxes: finds the engine once, fetches a missing image, and gets round an OCI runtime that does not work. */
@@ -33,7 +37,7 @@ export class KernelLauncher implements KernelSource {
 
   constructor(options: KernelLauncherOptions) {
     this.#options = options;
-    this.#puller = new ImagePuller(options.log);
+    this.#puller = new ImagePuller({ log: options.log, waitMs: options.pullWaitMs, signal: options.signal });
   }
 
   async start(events: KernelEvents, signal: AbortSignal): Promise<StartedKernel> {
@@ -53,10 +57,10 @@ export class KernelLauncher implements KernelSource {
 
   /** Starts at the same time share one search; who stops waiting does not stop it for the others. */
   async #findEngine(signal: AbortSignal): Promise<ContainerEngine> {
-    this.#finding ??= this.#options.findEngine(AbortSignal.timeout(FIND_DEADLINE_MS)).finally(() => {
+    this.#finding ??= this.#options.findEngine(this.#background(FIND_DEADLINE_MS)).finally(() => {
       this.#finding = undefined;
     });
-    const engine = await Promise.race([this.#finding, aborted(signal)]);
+    const engine = await untilAborted(this.#finding, signal);
     if (engine === undefined)
       throw new BridgeError("CANCELLED", "the call was cancelled while the engine was looked for");
     return engine;
@@ -119,12 +123,17 @@ export class KernelLauncher implements KernelSource {
   async #sweep(engine: ContainerEngine): Promise<void> {
     const { log } = this.#options;
     try {
-      const removed = await engine.removeOrphans(AbortSignal.timeout(SWEEP_DEADLINE_MS));
+      const removed = await engine.removeOrphans(this.#background(SWEEP_DEADLINE_MS));
       if (removed.length > 0)
         log.info("removed containers of bridges that are gone", { names: removed.join(",") });
     } catch (error) {
+      if (this.#options.signal.aborted) return;
       log.warning("could not look for containers of bridges that are gone", { error: String(error) });
     }
+  }
+
+  #background(deadlineMs: number): AbortSignal {
+    return AbortSignal.any([this.#options.signal, AbortSignal.timeout(deadlineMs)]);
   }
 
   #spec(): SandboxSpec {

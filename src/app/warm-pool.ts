@@ -1,5 +1,5 @@
 import { BridgeError } from "../core/errors.ts";
-import { aborted, type Closable } from "../core/lifecycle.ts";
+import { type Closable, untilAborted } from "../core/lifecycle.ts";
 import type { Log } from "../core/log.ts";
 import type { KernelEvents } from "../kernel/kernel.ts";
 import type { KernelSource, StartedKernel } from "../session/kernel-source.ts";
@@ -74,7 +74,7 @@ export class WarmPool implements KernelSource, Closable {
     this.#spare = undefined;
     clearTimeout(this.#idle);
     if (spare === undefined) return this.#options.kernels.start(events, signal);
-    const started = await Promise.race([spare.started, aborted(signal)]);
+    const started = await untilAborted(spare.started, signal);
     if (started === undefined) {
       this.#giveBack(spare);
       throw new BridgeError("CANCELLED", "the call was cancelled while the sandbox was starting");

@@ -14,13 +14,6 @@ export function defaultStateDir(homeDir: string): string {
   return join(homeDir, "MCPs");
 }
 
-/** Where the bridge may keep what it can compute again; not created. `XDG_CACHE_HOME` is honoured on every system. */
-export function resolveCacheDir(env: Environment, homeDir: string, platform = process.platform): string {
-  const xdg = env["XDG_CACHE_HOME"];
-  if (xdg !== undefined && isAbsolute(xdg)) return join(xdg, "sandpy");
-  return join(homeDir, ...(platform === "darwin" ? ["Library", "Caches"] : [".cache"]), "sandpy");
-}
-
 /** Makes a path from a setting absolute: `~` and `~/…` are the home, anything relative starts at the working directory. */
 export function resolveUserPath(path: string, homeDir: string): string {
   return path === "~" || path.startsWith("~/") ? join(homeDir, path.slice(1)) : resolve(path);

@@ -74,8 +74,19 @@ export async function withDeadline<T>(
   }
 }
 
-/** Resolves when the signal aborts; its listener goes with the signal. */
-export function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+/**
+ * Settles as `promise` does, or resolves with undefined as soon as `signal` aborts. It leaves no listener on the signal,
+ * which may live as long as the bridge. The promise itself goes on; a rejection that comes too late is swallowed.
+ */
+export async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  promise.catch(() => undefined); // reported by the race, or too late to matter
+  const stopped = Promise.withResolvers<undefined>();
+  const stop = () => stopped.resolve(undefined);
+  if (signal.aborted) stop();
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    return await Promise.race([promise, stopped.promise]);
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
 }

@@ -1,6 +1,6 @@
 import type { Sandbox, SandboxExit } from "../container/engine.ts";
 import { BridgeError } from "../core/errors.ts";
-import { type Closable, withDeadline } from "../core/lifecycle.ts";
+import { type Closable, untilAborted, withDeadline } from "../core/lifecycle.ts";
 import type { Log } from "../core/log.ts";
 import { readFrames } from "./channel.ts";
 import {
@@ -98,16 +98,16 @@ class FrameKernel implements Kernel {
 
   async greet(): Promise<void> {
     const { sandbox, settings, helloDeadlineMs, signal } = this.#options;
-    signal.addEventListener("abort", () => this.#hello.reject(cancelledStart()), { once: true });
-    if (signal.aborted) throw cancelledStart();
     // A failed write means that the sandbox has ended, and #read says so with the reason.
     sandbox.write(renderPayload(settings)).catch(() => undefined);
-    const hello = await withDeadline(
-      Promise.all([this.#hello.promise, this.#firstReady.promise]).then(([greeting]) => greeting),
+    const greeting = withDeadline(
+      Promise.all([this.#hello.promise, this.#firstReady.promise]).then(([frame]) => frame),
       helloDeadlineMs,
       "starting Python in the sandbox",
       "KERNEL_START_FAILED",
     );
+    const hello = await untilAborted(greeting, signal);
+    if (hello === undefined) throw cancelledStart();
     if (hello.protocol !== PROTOCOL || hello.bundle !== BUNDLE_HASH) {
       throw new BridgeError(
         "KERNEL_START_FAILED",

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { aborted } from "../core/lifecycle.ts";
+import { untilAborted } from "../core/lifecycle.ts";
 import type { ExecutionEnd, Kernel } from "../kernel/kernel.ts";
 import type { ExecuteFrame } from "../kernel/protocol.ts";
 
@@ -34,10 +34,9 @@ export async function runCell(
   const ending = kernel.execute(frame);
   const timer = new AbortController();
   const timeout = sleep(limits.timeoutMs, "timeout" as const, { signal: timer.signal }).catch(
-    () => undefined,
+    () => "timeout" as const, // cleared: nobody waits for it
   );
-  const cancel = aborted(AbortSignal.any([limits.signal, timer.signal])).then(() => "cancelled" as const);
-  const first = await Promise.race([ending, timeout, cancel]);
+  const first = await untilAborted(Promise.race([ending, timeout]), limits.signal);
   timer.abort();
   if (typeof first === "object") return { end: first, cut: undefined };
 

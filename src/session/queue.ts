@@ -1,5 +1,5 @@
 import { BridgeError } from "../core/errors.ts";
-import { aborted } from "../core/lifecycle.ts";
+import { untilAborted } from "../core/lifecycle.ts";
 
 /** What a queue may hold: jobs, the running one included, and the bytes that they keep in memory. */
 export interface QueueLimits {
@@ -35,7 +35,7 @@ export class JobQueue {
     this.#waiting += 1;
     this.#bytes += bytes;
     try {
-      await Promise.race([before, aborted(signal)]);
+      await untilAborted(before, signal);
       if (signal.aborted) throw new BridgeError("CANCELLED", "the call was cancelled before its code ran");
       return await job();
     } finally {

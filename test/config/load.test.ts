@@ -3,7 +3,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { bridgeDepth, childDepthVariables } from "../../src/config/depth.ts";
 import { loadConfig } from "../../src/config/load.ts";
-import { resolveCacheDir, resolveHomeDir } from "../../src/config/paths.ts";
+import { resolveHomeDir } from "../../src/config/paths.ts";
 import { SETTING_NAMES, type SettingName } from "../../src/config/schema.ts";
 import { BridgeError } from "../../src/core/errors.ts";
 
@@ -171,15 +171,6 @@ describe("paths", () => {
     [{}, homedir()],
   ])("finds the home of %j", (env, home) => {
     expect(resolveHomeDir(env)).toBe(home);
-  });
-
-  test.each([
-    [{}, "linux", "/home/u/.cache/sandpy"],
-    [{}, "darwin", "/home/u/Library/Caches/sandpy"],
-    [{ XDG_CACHE_HOME: "/var/cache" }, "darwin", "/var/cache/sandpy"],
-    [{ XDG_CACHE_HOME: "relative" }, "linux", "/home/u/.cache/sandpy"],
-  ] as const)("puts the cache of %j on %s in its place", (env, platform, folder) => {
-    expect(resolveCacheDir(env, HOME, platform)).toBe(folder);
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { Scope, withDeadline } from "../../src/core/lifecycle.ts";
+import { Scope, untilAborted, withDeadline } from "../../src/core/lifecycle.ts";
 
 const never = () => new Promise<never>(() => undefined);
 
@@ -43,5 +43,33 @@ describe("withDeadline", () => {
   test("rejects with the given code, naming what took too long", async () => {
     const error = await withDeadline(never(), 5, "closing it", "ENGINE_TIMEOUT").catch((e: unknown) => e);
     expect(error).toMatchObject({ code: "ENGINE_TIMEOUT", message: "closing it took longer than 5 ms" });
+  });
+});
+
+describe("untilAborted", () => {
+  test("passes a value and a failure on", async () => {
+    const { signal } = new AbortController();
+    expect(await untilAborted(Promise.resolve(1), signal)).toBe(1);
+    expect(await untilAborted(Promise.reject(new Error("no")), signal).catch((e: Error) => e.message)).toBe(
+      "no",
+    );
+  });
+
+  test("stops waiting when the signal aborts, or is already", async () => {
+    const abort = new AbortController();
+    const waiting = untilAborted(never(), abort.signal);
+    abort.abort();
+    expect(await waiting).toBeUndefined();
+    expect(await untilAborted(never(), abort.signal)).toBeUndefined();
+  });
+
+  test("leaves no listener on a signal that lives on", async () => {
+    const { signal } = new AbortController();
+    const listeners = new Set<unknown>();
+    signal.addEventListener = (_type: string, listener: unknown) => void listeners.add(listener);
+    signal.removeEventListener = (_type: string, listener: unknown) => void listeners.delete(listener);
+    await untilAborted(Promise.resolve(1), signal);
+    await untilAborted(Promise.reject(new Error("no")), signal).catch(() => undefined);
+    expect(listeners.size).toBe(0);
   });
 });
