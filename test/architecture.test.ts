@@ -10,12 +10,12 @@ const ROOMS: Readonly<
   Record<string, { readonly values: readonly string[]; readonly types: readonly string[] }>
 > = {
   main: { values: ["cli", "core"], types: [] },
-  cli: { values: ["app", "config", "discovery", "core"], types: ["mcp", "session"] },
+  cli: { values: ["app", "config", "discovery", "core"], types: ["mcp", "session", "kernel", "upstream"] },
   app: {
     values: ["mcp", "session", "kernel", "container", "memory", "upstream", "discovery", "config", "core"],
     types: [],
   },
-  mcp: { values: ["core"], types: ["kernel"] },
+  mcp: { values: ["core"], types: ["kernel", "upstream"] },
   session: { values: ["core"], types: ["kernel", "upstream", "memory"] },
   kernel: { values: ["core"], types: ["container"] },
   container: { values: ["core"], types: ["config"] },

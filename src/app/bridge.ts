@@ -12,7 +12,7 @@ import { type StdioServing, serveStdio } from "../mcp/stdio.ts";
 import type { KernelSource } from "../session/kernel-source.ts";
 import { createSession } from "../session/python-session.ts";
 import type { Session } from "../session/session.ts";
-import { createUpstream } from "../upstream/host-tools.ts";
+import { createUpstream } from "../upstream/upstream.ts";
 import { KernelLauncher } from "./kernel-launcher.ts";
 import { createSessionRunner } from "./session-runner.ts";
 import { WarmPool } from "./warm-pool.ts";
@@ -71,7 +71,7 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
   const openSession = (kernels: KernelSource): Session => {
     const session = createSession({
       kernels,
-      tools: upstream,
+      tools: upstream.openSession(),
       parseRpc,
       log,
       maxOutputChars: config.maxOutputChars,

@@ -38,6 +38,13 @@ export interface Config {
   readonly allowSelfServer: boolean;
   /** The user's home directory, absolute. */
   readonly homeDir: string;
+  /** Where the bridge runs: project files of clients are looked for from here upwards. Absolute. */
+  readonly projectDir: string;
+  readonly platform: NodeJS.Platform;
+  /** Our own folders: settings, what must not be lost (trust, sign-ins), and what can be made again. Absolute. */
+  readonly configDir: string;
+  readonly dataDir: string;
+  readonly cacheDir: string;
   /** The environment of the bridge, for children: engine clients get all of it, upstream servers a safe part. */
   readonly env: Readonly<Record<string, string>>;
 }

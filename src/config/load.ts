@@ -1,6 +1,6 @@
 import { BridgeError } from "../core/errors.ts";
 import type { Config } from "./config.ts";
-import { defaultStateDir, resolveHomeDir, resolveUserPath } from "./paths.ts";
+import { defaultStateDir, resolveHomeDir, resolveOwnFolders, resolveUserPath } from "./paths.ts";
 import { SETTING_NAMES, type SettingName, settingsSchema } from "./schema.ts";
 
 const DEFAULT_TIMEOUT_S = 30;
@@ -54,6 +54,9 @@ export function loadConfig(
     serversConfig: serversConfig === undefined ? undefined : resolveUserPath(serversConfig, homeDir),
     allowSelfServer: settings.MCP_BRIDGE_ALLOW_SELF_SERVER ?? false,
     homeDir,
+    projectDir: process.cwd(),
+    platform: process.platform,
+    ...resolveOwnFolders(env, homeDir, process.platform),
     env: Object.fromEntries(
       Object.entries(env).filter((pair): pair is [string, string] => pair[1] !== undefined),
     ),

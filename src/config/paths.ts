@@ -18,3 +18,32 @@ export function defaultStateDir(homeDir: string): string {
 export function resolveUserPath(path: string, homeDir: string): string {
   return path === "~" || path.startsWith("~/") ? join(homeDir, path.slice(1)) : resolve(path);
 }
+
+/**
+ * The folders `sandpy` by the conventions of the system: the XDG base directories, `~/Library` on macOS, `%APPDATA%`
+ * and `%LOCALAPPDATA%` on Windows. A variable that is not an absolute path counts as not set, as the XDG rules say.
+ */
+export function resolveOwnFolders(
+  env: Environment,
+  homeDir: string,
+  platform: NodeJS.Platform,
+): { readonly configDir: string; readonly dataDir: string; readonly cacheDir: string } {
+  const folder = (variable: string, ...fallback: readonly string[]) => {
+    const value = env[variable];
+    return join(value !== undefined && isAbsolute(value) ? value : join(homeDir, ...fallback), "sandpy");
+  };
+  if (platform === "win32") {
+    const local = folder("LOCALAPPDATA", "AppData", "Local");
+    return {
+      configDir: folder("APPDATA", "AppData", "Roaming"),
+      dataDir: local,
+      cacheDir: join(local, "Cache"),
+    };
+  }
+  const isMac = platform === "darwin";
+  return {
+    configDir: folder("XDG_CONFIG_HOME", ".config"),
+    dataDir: folder("XDG_DATA_HOME", ...(isMac ? ["Library", "Application Support"] : [".local", "share"])),
+    cacheDir: folder("XDG_CACHE_HOME", ...(isMac ? ["Library", "Caches"] : [".cache"])),
+  };
+}

@@ -1,5 +1,6 @@
 import { BridgeError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
+import type { PrivateFolder } from "../core/private-folder.ts";
 import { CliEngine, type CliEngineOptions } from "./cli-engine.ts";
 import { detectDocker } from "./detect-docker.ts";
 import { detectPodman } from "./detect-podman.ts";
@@ -8,7 +9,7 @@ import type { ContainerEngine, EngineInfo } from "./engine.ts";
 import { findInstallCommand } from "./install-hint.ts";
 import { findProgram } from "./machine.ts";
 import { describeOwner, readHardLimits } from "./owner.ts";
-import { openPrivateCache, type PrivateCache } from "./private-cache.ts";
+import { openPrivateCache } from "./private-cache.ts";
 import { installSeccompProfile } from "./seccomp.ts";
 
 const ANSWER_TIMEOUT_MS = 10_000;
@@ -48,10 +49,10 @@ class EngineFinder {
   readonly #names: readonly EngineName[];
   readonly #ociRuntime: string | undefined;
   readonly #shared: Shared;
-  readonly #cache: PrivateCache;
+  readonly #cache: PrivateFolder;
   readonly #refusals = new Map<EngineName, Refusal>();
 
-  constructor({ engine, ociRuntime }: DetectOptions, shared: Shared, cache: PrivateCache) {
+  constructor({ engine, ociRuntime }: DetectOptions, shared: Shared, cache: PrivateFolder) {
     this.#names = engine === "auto" ? ["podman", "docker"] : [engine];
     this.#ociRuntime = ociRuntime;
     this.#shared = shared;

@@ -1,7 +1,7 @@
 import type { BridgeError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
+import type { PrivateFolder } from "../core/private-folder.ts";
 import type { EngineFacts } from "./facts.ts";
-import type { PrivateCache } from "./private-cache.ts";
 
 /** What the detection of one engine gets. */
 export interface DetectContext {
@@ -10,7 +10,7 @@ export interface DetectContext {
   readonly env: Readonly<Record<string, string>>;
   /** The OCI runtime that the user chose. */
   readonly ociRuntime: string | undefined;
-  readonly cache: PrivateCache;
+  readonly cache: PrivateFolder;
   readonly log: Log;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;

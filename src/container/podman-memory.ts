@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import type { Log } from "../core/log.ts";
+import type { PrivateFolder } from "../core/private-folder.ts";
 import { type EngineFacts, record } from "./facts.ts";
 import { parseJson } from "./parse-json.ts";
-import type { PrivateCache } from "./private-cache.ts";
 
 /** What is known about a podman from earlier runs of the bridge. */
 export interface Recollection {
@@ -16,12 +16,12 @@ const FORMAT = 1;
 
 /** Keeps what was learnt about one podman, as long as its stamp is the same. Losing it only costs time. */
 export class PodmanMemory {
-  readonly #cache: PrivateCache;
+  readonly #cache: PrivateFolder;
   readonly #file: string;
   readonly #stamp: string;
   readonly #log: Log;
 
-  constructor(cache: PrivateCache, executable: string, stamp: string, log: Log) {
+  constructor(cache: PrivateFolder, executable: string, stamp: string, log: Log) {
     this.#cache = cache;
     this.#file = `podman-${createHash("sha256").update(executable).digest("hex").slice(0, 16)}.json`;
     this.#stamp = `${FORMAT} ${stamp}`;

@@ -1,13 +1,13 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Config } from "../config/config.ts";
+import type { Origin } from "./server-definition.ts";
 
 /** Where one kind of configuration file is found, and how it is read. */
 export interface ConfigSource {
   /** Who writes such files, for listings. */
   readonly client: string;
-  /** The user named the file: if it is missing, that is a fault. */
-  readonly explicit: boolean;
+  readonly scope: Origin["scope"];
   /** The keys that lead to the mapping of servers. */
   readonly serversKey: readonly string[];
   /** The files that may exist, in order of precedence; a directory that cannot be listed rejects, unless it is missing. */
@@ -18,13 +18,13 @@ export interface ConfigSource {
 export const CONFIG_SOURCES: readonly ConfigSource[] = [
   {
     client: "MCP_SERVERS_CONFIG",
-    explicit: true,
+    scope: "explicit",
     serversKey: ["mcpServers"],
     locate: async ({ serversConfig }) => (serversConfig === undefined ? [] : [serversConfig]),
   },
   {
     client: "sandpy",
-    explicit: false,
+    scope: "user",
     serversKey: ["mcpServers"],
     locate: ({ stateDir }) => jsonFilesIn(stateDir),
   },

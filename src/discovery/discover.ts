@@ -49,12 +49,12 @@ async function readServers(file: string, source: ConfigSource, homeDir: string):
   const outcome = await readConfigFile(file);
   switch (outcome.kind) {
     case "document":
-      return normalizeDocument(outcome.document, source.serversKey, homeDir);
+      return normalizeDocument(outcome.document, source, homeDir);
     case "problem":
       return { servers: [], problems: [outcome.problem] };
     case "missing": {
       const message = `does not exist: expected the file that ${source.client} names`;
-      return { servers: [], problems: source.explicit ? [{ where: file, message }] : [] };
+      return { servers: [], problems: source.scope === "explicit" ? [{ where: file, message }] : [] };
     }
     case "empty":
       return { servers: [], problems: [] };
@@ -72,7 +72,7 @@ async function withoutSelf(
   for (const server of found) {
     if (await isSelfReference(server, self)) {
       const message = `${JSON.stringify(server.name)} is this program itself and is left out: it would start itself without end`;
-      problems.push({ where: server.origin.file, message });
+      problems.push({ where: server.origins[0].file, message });
     } else kept.push(server);
   }
   return kept;
@@ -90,18 +90,18 @@ function settleNames(
       const name = freeName(server, byName);
       byName.set(name, { ...server, name });
       const [old, renamed] = [server.name, name].map((text) => JSON.stringify(text));
-      const message = `${old} is a different server in ${first.origin.file}; this one is called ${renamed}`;
-      problems.push({ where: server.origin.file, message });
+      const message = `${old} is a different server in ${first.origins[0].file}; this one is called ${renamed}`;
+      problems.push({ where: server.origins[0].file, message });
     }
   }
   return [...byName.values()];
 }
 
 function isSameServer(one: NamedDefinition, other: NamedDefinition): boolean {
-  return one.origin.key === other.origin.key && isDeepStrictEqual(one.transport, other.transport);
+  return one.origins[0].key === other.origins[0].key && isDeepStrictEqual(one.transport, other.transport);
 }
 
-function freeName({ name, origin }: NamedDefinition, taken: ReadonlyMap<string, unknown>): string {
+function freeName({ name, origins: [origin] }: NamedDefinition, taken: ReadonlyMap<string, unknown>): string {
   const wanted = `${name}@${basename(origin.file, extname(origin.file))}`;
   let free = wanted;
   for (let count = 2; taken.has(free); count++) free = `${wanted}-${count}`;

@@ -1,7 +1,9 @@
 import { dirname, resolve } from "node:path";
 import * as z from "zod";
+import type { ConfigSource } from "./clients.ts";
+import { fingerprintOf } from "./fingerprint.ts";
 import type { ConfigDocument } from "./read.ts";
-import type { DiscoveryProblem, ServerDefinition } from "./server-definition.ts";
+import type { DiscoveryProblem, Origin, ServerDefinition, StdioServer } from "./server-definition.ts";
 
 /** A definition before the servers of all files are named together. */
 export type NamedDefinition = Omit<ServerDefinition, "alias">;
@@ -43,7 +45,7 @@ const STDIO_TYPES = ["stdio", "local"];
  */
 export function normalizeDocument(
   document: ConfigDocument,
-  serversKey: readonly string[],
+  { client, scope, serversKey }: ConfigSource,
   homeDir: string,
 ): FileServers {
   const servers: NamedDefinition[] = [];
@@ -77,7 +79,8 @@ export function normalizeDocument(
       continue;
     }
     const parsed = entrySchema.safeParse(entry);
-    if (parsed.success) servers.push(createDefinition(document.file, key, parsed.data, homeDir));
+    if (parsed.success)
+      servers.push(createDefinition({ client, scope, file: document.file, key }, parsed.data, homeDir));
     else
       for (const issue of parsed.error.issues) report([...path, ...(issue.path as string[])], issue.message);
   }
@@ -100,25 +103,30 @@ function findFault(key: string, entry: unknown): string | undefined {
 }
 
 function createDefinition(
-  file: string,
-  key: string,
+  origin: Origin,
   entry: z.infer<typeof entrySchema>,
   homeDir: string,
 ): NamedDefinition {
-  const locate = (path: string) => resolvePath(path, dirname(file), homeDir);
+  const locate = (path: string) => resolvePath(path, dirname(origin.file), homeDir);
+  const transport: StdioServer = {
+    kind: "stdio",
+    command: isPath(entry.command) ? locate(entry.command) : entry.command,
+    args: entry.args,
+    env: Object.fromEntries(
+      Object.entries(entry.env).filter((pair): pair is [string, string] => pair[1] !== null),
+    ),
+    cwd: entry.cwd === undefined || entry.cwd === "" ? undefined : locate(entry.cwd),
+  };
   return {
-    name: key,
+    name: origin.key,
     description: entry.description,
-    transport: {
-      kind: "stdio",
-      command: isPath(entry.command) ? locate(entry.command) : entry.command,
-      args: entry.args,
-      env: Object.fromEntries(
-        Object.entries(entry.env).filter((pair): pair is [string, string] => pair[1] !== null),
-      ),
-      cwd: entry.cwd === undefined || entry.cwd === "" ? undefined : locate(entry.cwd),
-    },
-    origin: { file, key },
+    transport,
+    availability: { kind: "usable" },
+    tools: { allow: undefined, deny: [] },
+    startMs: undefined,
+    callMs: undefined,
+    origins: [origin],
+    fingerprint: fingerprintOf(transport),
   };
 }
 

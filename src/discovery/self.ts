@@ -21,6 +21,7 @@ export interface SelfCheck {
  * for those there is the depth variable.
  */
 export async function isSelfReference({ transport }: NamedDefinition, self: SelfCheck): Promise<boolean> {
+  if (transport.kind !== "stdio") return false;
   const { command, args } = transport;
   if (isOwnName(command)) return true;
   if (RUNNERS.has(programName(command)) && isOwnName(findRunnersProgram(args) ?? "")) return true;

@@ -1,11 +1,11 @@
 import { Client, ProtocolError, type Transport } from "@modelcontextprotocol/client";
-import type { BridgeError } from "../core/errors.ts";
+import { BridgeError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import { VERSION } from "../core/version.ts";
 import type { ServerDefinition } from "../discovery/server-definition.ts";
 import { serverEnvironment } from "./environment.ts";
 import { createMask } from "./mask.ts";
-import { describeConnectFault, describeEnd } from "./server-faults.ts";
+import { describeConnectFault, describeEnd, type StdioDefinition } from "./server-faults.ts";
 import { StdioTransport } from "./transport.ts";
 
 const METHOD_NOT_FOUND = -32_601;
@@ -62,6 +62,10 @@ export async function connectServer(
   signal: AbortSignal,
 ): Promise<Connection> {
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(options.connectMs)]);
+  if (!isStdio(definition)) {
+    const message = `server ${JSON.stringify(definition.name)} is reached by URL, which is not supported yet`;
+    throw new BridgeError("UPSTREAM_UNREACHABLE", message, { data: { server: definition.name } });
+  }
   try {
     return await shakeHands(definition, "legacy", options, deadline);
   } catch (error) {
@@ -75,6 +79,10 @@ export async function connectServer(
   }
 }
 
+function isStdio(definition: ServerDefinition): definition is StdioDefinition {
+  return definition.transport.kind === "stdio";
+}
+
 /** The server is up and speaks JSON-RPC, but not this handshake. */
 class HandshakeRefused extends Error {
   readonly fault: BridgeError;
@@ -86,7 +94,7 @@ class HandshakeRefused extends Error {
 }
 
 async function shakeHands(
-  definition: ServerDefinition,
+  definition: StdioDefinition,
   mode: "legacy" | "auto",
   options: ConnectOptions,
   signal: AbortSignal,

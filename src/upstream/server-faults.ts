@@ -2,17 +2,20 @@ import { access, stat } from "node:fs/promises";
 import { SdkError, SdkErrorCode } from "@modelcontextprotocol/client";
 import type { ChildExit } from "../core/child.ts";
 import { BridgeError } from "../core/errors.ts";
-import type { ServerDefinition } from "../discovery/server-definition.ts";
+import type { ServerDefinition, StdioServer } from "../discovery/server-definition.ts";
 import { ServerGone, type StdioTransport } from "./transport.ts";
 
 const MAX_LAST_WORDS = 2000;
 
 type Mask = (text: string) => string;
 
+/** A server that is a process of ours. */
+export type StdioDefinition = ServerDefinition & { readonly transport: StdioServer };
+
 /** What is known when a connection could not be made. */
 export interface ConnectFault {
   readonly error: unknown;
-  readonly definition: ServerDefinition;
+  readonly definition: StdioDefinition;
   readonly transport: StdioTransport;
   readonly signal: AbortSignal;
   readonly connectMs: number;
@@ -24,8 +27,8 @@ export interface ConnectFault {
 export async function describeConnectFault(fault: ConnectFault): Promise<BridgeError> {
   const { error, definition, transport, signal, mask } = fault;
   const server = `server ${quote(definition.name)}`;
-  const file = shortenHome(definition.origin.file, fault.env["HOME"]);
-  const hint = `Correct its definition ${quote(definition.origin.key)} in ${file}.`;
+  const file = shortenHome(definition.origins[0].file, fault.env["HOME"]);
+  const hint = `Correct its definition ${quote(definition.origins[0].key)} in ${file}.`;
   const data = { server: definition.name };
   const fail = (message: string) =>
     new BridgeError("UPSTREAM_UNREACHABLE", message, { hint, data, cause: error });

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { bridgeDepth, childDepthVariables } from "../../src/config/depth.ts";
 import { loadConfig } from "../../src/config/load.ts";
-import { resolveHomeDir } from "../../src/config/paths.ts";
+import { resolveHomeDir, resolveOwnFolders } from "../../src/config/paths.ts";
 import { SETTING_NAMES, type SettingName } from "../../src/config/schema.ts";
 import { BridgeError } from "../../src/core/errors.ts";
 
@@ -39,8 +39,27 @@ test("has a default for everything", () => {
     serversConfig: undefined,
     allowSelfServer: false,
     homeDir: HOME,
+    projectDir: process.cwd(),
+    platform: process.platform,
+    ...resolveOwnFolders({}, HOME, process.platform),
     env: { HOME },
   });
+});
+
+test.each([
+  ["linux", {}, [".config/sandpy", ".local/share/sandpy", ".cache/sandpy"]],
+  ["darwin", {}, [".config/sandpy", "Library/Application Support/sandpy", "Library/Caches/sandpy"]],
+  ["win32", {}, ["AppData/Roaming/sandpy", "AppData/Local/sandpy", "AppData/Local/sandpy/Cache"]],
+  ["win32", { APPDATA: "/r", LOCALAPPDATA: "/l" }, ["/r/sandpy", "/l/sandpy", "/l/sandpy/Cache"]],
+  [
+    "linux",
+    { XDG_CONFIG_HOME: "/c", XDG_DATA_HOME: "/d", XDG_CACHE_HOME: "relative" },
+    ["/c/sandpy", "/d/sandpy", ".cache/sandpy"],
+  ],
+] as const)("finds its own folders on %s with %p", (platform, env, expected) => {
+  const { configDir, dataDir, cacheDir } = resolveOwnFolders(env, HOME, platform);
+
+  expect([configDir, dataDir, cacheDir]).toEqual(expected.map((path) => resolve(HOME, path)));
 });
 
 test.each([

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { loadConfig } from "../../src/config/load.ts";
 import { type DiscoverOptions, discover } from "../../src/discovery/discover.ts";
+import type { ServerDefinition } from "../../src/discovery/server-definition.ts";
 
 const HOMES = join(import.meta.dir, "../fixtures/homes");
 
@@ -19,6 +20,18 @@ async function discoverIn(name: string, env: Record<string, string> = {}, option
   };
 }
 
+/** What a file that says nothing special gives. */
+const DEFAULTS = {
+  availability: { kind: "usable" },
+  tools: { allow: undefined, deny: [] },
+  startMs: undefined,
+  callMs: undefined,
+} as const;
+
+function commandOf(transport: ServerDefinition["transport"]): string | undefined {
+  return transport.kind === "stdio" ? transport.command : undefined;
+}
+
 function namesOf(servers: readonly { readonly name: string }[]): string[] {
   return servers.map(({ name }) => name);
 }
@@ -28,7 +41,7 @@ test("reads every file of the state directory as people write them", async () =>
   const folder = join(home, "MCPs");
 
   expect(problems).toEqual([]);
-  expect(servers).toEqual([
+  expect(servers.map(({ fingerprint: _, ...rest }) => rest)).toEqual([
     {
       name: "my-notes",
       alias: "my_notes",
@@ -41,21 +54,24 @@ test("reads every file of the state directory as people write them", async () =>
         env: { TOKEN: "${TOKEN}", RETRIES: "3", DEBUG: "false" },
         cwd: join(folder, "data"),
       },
-      origin: { file: join(folder, "a.json"), key: "my-notes" },
+      ...DEFAULTS,
+      origins: [{ client: "sandpy", scope: "user", file: join(folder, "a.json"), key: "my-notes" }],
     },
     {
       name: "local",
       alias: "local",
       description: "",
       transport: { kind: "stdio", command: join(folder, "servers/run.sh"), args: [], env: {}, cwd: home },
-      origin: { file: join(folder, "a.json"), key: "local" },
+      ...DEFAULTS,
+      origins: [{ client: "sandpy", scope: "user", file: join(folder, "a.json"), key: "local" }],
     },
     {
       name: "line",
       alias: "line",
       description: "",
       transport: { kind: "stdio", command: "npx -y @scope/line", args: [], env: {}, cwd: undefined },
-      origin: { file: join(folder, "a.json"), key: "line" },
+      ...DEFAULTS,
+      origins: [{ client: "sandpy", scope: "user", file: join(folder, "a.json"), key: "line" }],
     },
     {
       name: "variable",
@@ -63,7 +79,8 @@ test("reads every file of the state directory as people write them", async () =>
       description: "",
       // biome-ignore lint/suspicious/noTemplateCurlyInString: as above
       transport: { kind: "stdio", command: "${HOME}/bin/x", args: [], env: {}, cwd: "$HOME" },
-      origin: { file: join(folder, "a.json"), key: "variable" },
+      ...DEFAULTS,
+      origins: [{ client: "sandpy", scope: "user", file: join(folder, "a.json"), key: "variable" }],
     },
     {
       name: "files",
@@ -76,7 +93,8 @@ test("reads every file of the state directory as people write them", async () =>
         env: {},
         cwd: undefined,
       },
-      origin: { file: join(folder, "b-windows.json"), key: "files" },
+      ...DEFAULTS,
+      origins: [{ client: "sandpy", scope: "user", file: join(folder, "b-windows.json"), key: "files" }],
     },
   ]);
 });
@@ -90,7 +108,7 @@ test("reports each fault at its place and loads the rest", async () => {
   const url = 'is reached by URL, which is not supported yet: expected "command" and "args"';
   const program = "expected the program to start, as text";
 
-  expect(servers.map(({ name, transport }) => [name, transport.command])).toEqual([
+  expect(servers.map(({ name, transport }) => [name, commandOf(transport)])).toEqual([
     ["twice", "second"],
     ["good", "x"],
   ]);
@@ -128,7 +146,7 @@ describe("the same name in two files", () => {
   test("is one server where the definitions agree, and two where they differ", async () => {
     const { servers, problems } = await discoverIn("clash");
 
-    expect(servers.map(({ name, alias, transport }) => [name, alias, transport.command])).toEqual([
+    expect(servers.map(({ name, alias, transport }) => [name, alias, commandOf(transport)])).toEqual([
       ["git", "git", "git-a"],
       ["same", "same", "s"],
       ["git@work", "git_work", "z"],
@@ -146,8 +164,8 @@ describe("the same name in two files", () => {
 
     expect(
       servers
-        .filter(({ origin }) => origin.key === "git")
-        .map(({ name, transport }) => [name, transport.command]),
+        .filter(({ origins }) => origins[0].key === "git")
+        .map(({ name, transport }) => [name, commandOf(transport)]),
     ).toEqual([
       ["git", "git-explicit"],
       ["git@home", "git-a"],

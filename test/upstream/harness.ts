@@ -2,9 +2,10 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createLog } from "../../src/core/log.ts";
-import type { Discovery, ServerDefinition } from "../../src/discovery/server-definition.ts";
-import { createUpstream, type Upstream, type UpstreamOptions } from "../../src/upstream/host-tools.ts";
+import type { Discovery, ServerDefinition, StdioServer } from "../../src/discovery/server-definition.ts";
+import type { HostTools } from "../../src/kernel/host-tools.ts";
 import type { Clock } from "../../src/upstream/pool.ts";
+import { createUpstream, type Upstream, type UpstreamOptions } from "../../src/upstream/upstream.ts";
 import type { Script } from "../fixtures/servers/scripted-server.ts";
 
 export const SERVERS = join(import.meta.dir, "../fixtures/servers");
@@ -13,7 +14,7 @@ const SCRIPTED = join(SERVERS, "scripted-server.ts");
 /** The environment of a bridge that a person started. */
 export const ENV = { PATH: process.env["PATH"] ?? "", HOME: "/home/u" };
 
-type Settings = Partial<ServerDefinition["transport"]>;
+type Settings = Partial<StdioServer>;
 
 /** A definition as discovery gives it. */
 export function define(name: string, settings: Settings): ServerDefinition {
@@ -22,7 +23,12 @@ export function define(name: string, settings: Settings): ServerDefinition {
     alias: name.replaceAll("-", "_"),
     description: "",
     transport: { kind: "stdio", command: process.execPath, args: [], env: {}, cwd: undefined, ...settings },
-    origin: { file: "/home/u/MCPs/all.json", key: name },
+    availability: { kind: "usable" },
+    tools: { allow: undefined, deny: [] },
+    startMs: undefined,
+    callMs: undefined,
+    origins: [{ client: "sandpy", scope: "user", file: "/home/u/MCPs/all.json", key: name }],
+    fingerprint: name,
   };
 }
 
@@ -39,7 +45,8 @@ export function wrapped(name: string, script: Script): ServerDefinition {
 
 /** An upstream whose servers a test may change, with everything that it logged. */
 export interface Rig extends AsyncDisposable {
-  readonly upstream: Upstream;
+  /** The upstream, and what one session may ask of it. */
+  readonly upstream: Upstream & HostTools;
   readonly logged: string[];
   /** What discovery finds from now on. */
   discovery: Discovery;
@@ -47,14 +54,15 @@ export interface Rig extends AsyncDisposable {
 
 export function createRig(servers: readonly ServerDefinition[], options: Partial<UpstreamOptions> = {}): Rig {
   const logged: string[] = [];
+  const upstream = createUpstream({
+    discover: async () => rig.discovery,
+    env: ENV,
+    log: createLog("DEBUG", (line) => logged.push(line)),
+    ...options,
+    limits: { stopGraceMs: 200, ...options.limits },
+  });
   const rig: Rig = {
-    upstream: createUpstream({
-      discover: async () => rig.discovery,
-      env: ENV,
-      log: createLog("DEBUG", (line) => logged.push(line)),
-      ...options,
-      limits: { stopGraceMs: 200, ...options.limits },
-    }),
+    upstream: Object.assign(upstream, upstream.openSession()),
     logged,
     discovery: { servers, problems: [] },
     [Symbol.asyncDispose]: () => rig.upstream.close(),

@@ -1,0 +1,59 @@
+import type { Closable } from "../core/lifecycle.ts";
+import type { Log } from "../core/log.ts";
+import type { Discovery } from "../discovery/server-definition.ts";
+import type { HostTools } from "../kernel/host-tools.ts";
+import type { ClientPeer } from "./client-peer.ts";
+import { type Clock, Pool, systemClock } from "./pool.ts";
+import { Registry } from "./registry.ts";
+import { createSessionTools } from "./session-tools.ts";
+
+const CONNECT_MS = 30_000;
+const LIST_MS = 30_000;
+/** Many servers end only at a signal; a shutdown waits this long for those that end by themselves. */
+const STOP_GRACE_MS = 1500;
+
+export interface UpstreamOptions {
+  /** Reads the configuration files; called at the first need, and when an unknown server is asked for. */
+  readonly discover: () => Promise<Discovery>;
+  /** The bridge's environment; servers get the safe part of it. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Variables that every server gets beside, such as the depth guard. */
+  readonly childEnv?: Readonly<Record<string, string>>;
+  readonly log: Log;
+  readonly clock?: Clock;
+  /** Milliseconds for the start of a server, for one page of its tools, and for its end once its stdin is closed. */
+  readonly limits?: { readonly connectMs?: number; readonly listMs?: number; readonly stopGraceMs?: number };
+}
+
+/** The upstream servers, shared by all sessions. Who creates it closes it: that ends every server. */
+export interface Upstream extends Closable {
+  /**
+   * What one session may ask of the servers. `peer` is the client of that session: servers' own requests and messages
+   * that belong to a call of the session go to it; without one they are refused and dropped.
+   */
+  openSession(peer?: ClientPeer): HostTools;
+  /** Reads the configuration files again: new servers appear; those that are gone or changed are stopped at once. */
+  refresh(): Promise<Discovery>;
+}
+
+/** Creates the host's side of what Python may call. Nothing is read or started before it is needed. */
+export function createUpstream(options: UpstreamOptions): Upstream {
+  const { log, env, childEnv = {}, clock = systemClock, limits = {} } = options;
+  const { connectMs = CONNECT_MS, listMs = LIST_MS, stopGraceMs = STOP_GRACE_MS } = limits;
+  const pool = new Pool({ log, env, childEnv, clock, connectMs, listMs, stopGraceMs });
+  const reported = new Set<string>();
+  const registry = new Registry(options.discover, (discovery) => {
+    pool.retain(discovery.servers);
+    for (const { where, message } of discovery.problems) {
+      const line = `configuration: ${where}: ${message}`;
+      if (!reported.has(line)) log.warning(line);
+      reported.add(line);
+    }
+  });
+  return {
+    openSession: () => createSessionTools({ registry, pool }),
+    refresh: () => registry.refresh(),
+    close: () => pool.close(),
+    [Symbol.asyncDispose]: () => pool.close(),
+  };
+}
