@@ -3,23 +3,18 @@ import { isDeepStrictEqual } from "node:util";
 import type { Config } from "../config/config.ts";
 import { assignPythonNames } from "../core/python-names.ts";
 import { CONFIG_SOURCES, type ConfigSource } from "./clients.ts";
+import { createJudges, type JudgeOptions } from "./judges/create-judges.ts";
+import { judgeServers } from "./judges/judge.ts";
 import { type FileServers, type NamedDefinition, normalizeDocument } from "./normalize.ts";
 import { readConfigFile } from "./read.ts";
-import { isSelfReference } from "./self.ts";
-import type { Discovery, DiscoveryProblem } from "./server-definition.ts";
-
-/** What only the running program knows. */
-export interface DiscoverOptions {
-  /** The bridge's own executable, for the self-reference check; `undefined` when an interpreter runs it from source. */
-  readonly selfPath?: string | undefined;
-}
+import type { Discovery, DiscoveryProblem, ServerDefinition } from "./server-definition.ts";
 
 /**
  * Reads every configuration source and names the servers: the first definition of a name keeps it, the same one again
  * is dropped, and a different one becomes `name@<file>`. Never rejects because of a file; what is wrong with one is in
  * `problems`.
  */
-export async function discover(config: Config, options: DiscoverOptions = {}): Promise<Discovery> {
+export async function discover(config: Config, options: JudgeOptions = {}): Promise<Discovery> {
   const problems: DiscoveryProblem[] = [];
   const found: NamedDefinition[] = [];
   for (const source of CONFIG_SOURCES) {
@@ -28,10 +23,16 @@ export async function discover(config: Config, options: DiscoverOptions = {}): P
       found.push(...file.servers);
     }
   }
-  const usable = config.allowSelfServer ? found : await withoutSelf(found, config, options, problems);
-  const named = settleNames(usable, problems);
+  const named = settleNames(found, problems);
   const aliases = assignPythonNames(named.map(({ name }) => name));
-  return { servers: named.map((server, index) => ({ ...server, alias: aliases[index] ?? "" })), problems };
+  const definitions = named.map((server, index) => ({ ...server, alias: aliases[index] ?? "" }));
+  const servers = await judgeServers(definitions, createJudges(config, options));
+  return { servers, problems: [...problems, ...servers.flatMap(describeSelf)] };
+}
+
+function describeSelf({ name, availability, origins: [origin] }: ServerDefinition): DiscoveryProblem[] {
+  const message = `${JSON.stringify(name)} is this program itself and is left out: it would start itself without end`;
+  return availability.kind === "self" ? [{ where: origin.file, message }] : [];
 }
 
 async function readSource(source: ConfigSource, config: Config): Promise<readonly FileServers[]> {
@@ -59,23 +60,6 @@ async function readServers(file: string, source: ConfigSource, homeDir: string):
     case "empty":
       return { servers: [], problems: [] };
   }
-}
-
-async function withoutSelf(
-  found: readonly NamedDefinition[],
-  config: Config,
-  options: DiscoverOptions,
-  problems: DiscoveryProblem[],
-): Promise<readonly NamedDefinition[]> {
-  const self = { selfPath: options.selfPath, searchPath: config.env["PATH"] ?? "" };
-  const kept: NamedDefinition[] = [];
-  for (const server of found) {
-    if (await isSelfReference(server, self)) {
-      const message = `${JSON.stringify(server.name)} is this program itself and is left out: it would start itself without end`;
-      problems.push({ where: server.origins[0].file, message });
-    } else kept.push(server);
-  }
-  return kept;
 }
 
 function settleNames(

@@ -3,13 +3,14 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } fr
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { loadConfig } from "../../src/config/load.ts";
-import { type DiscoverOptions, discover } from "../../src/discovery/discover.ts";
+import { discover } from "../../src/discovery/discover.ts";
+import type { JudgeOptions } from "../../src/discovery/judges/create-judges.ts";
 import type { ServerDefinition } from "../../src/discovery/server-definition.ts";
 
 const HOMES = join(import.meta.dir, "../fixtures/homes");
 
 /** Discovery in one of the fake homes; its folder is left out of all places and texts. */
-async function discoverIn(name: string, env: Record<string, string> = {}, options: DiscoverOptions = {}) {
+async function discoverIn(name: string, env: Record<string, string> = {}, options: JudgeOptions = {}) {
   const home = join(HOMES, name);
   const { servers, problems } = await discover(loadConfig({ HOME: home, ...env }), options);
   const strip = (text: string) => text.replaceAll(`${home}/`, "");
@@ -34,6 +35,10 @@ function commandOf(transport: ServerDefinition["transport"]): string | undefined
 
 function namesOf(servers: readonly { readonly name: string }[]): string[] {
   return servers.map(({ name }) => name);
+}
+
+function usableNamesOf(servers: readonly ServerDefinition[]): string[] {
+  return namesOf(servers.filter(({ availability }) => availability.kind === "usable"));
 }
 
 test("reads every file of the state directory as people write them", async () => {
@@ -186,7 +191,8 @@ describe("the bridge itself", () => {
   test("is left out, whatever it is called", async () => {
     const { servers, problems } = await discoverIn("self");
 
-    expect(namesOf(servers)).toEqual(["other", "folder", "clone", "script", "argument"]);
+    expect(usableNamesOf(servers)).toEqual(["other", "folder", "clone", "script", "argument"]);
+    expect(servers[0]?.availability).toEqual({ kind: "self" });
     expect(problems).toEqual(
       ["by-name", "by-path", "by-npx", "by-scope", "by-exec", "by-env", "windows"].map(
         (name) => `MCPs/all.json: "${name}" ${reason}`,
@@ -209,7 +215,7 @@ describe("the bridge itself", () => {
 
       const found = await discover(config, { selfPath: join(folder, "real") });
 
-      expect(namesOf(found.servers)).toEqual(["absent"]);
+      expect(usableNamesOf(found.servers)).toEqual(["absent"]);
       expect(found.problems.map(({ message }) => message)).toEqual([`"link" ${reason}`, `"bare" ${reason}`]);
     } finally {
       rmSync(folder, { recursive: true });
@@ -219,7 +225,7 @@ describe("the bridge itself", () => {
   test("may stay where the user allows it", async () => {
     const { servers, problems } = await discoverIn("self", { MCP_BRIDGE_ALLOW_SELF_SERVER: "1" });
 
-    expect([servers.length, problems]).toEqual([12, []]);
+    expect([usableNamesOf(servers).length, problems]).toEqual([12, []]);
   });
 });
 

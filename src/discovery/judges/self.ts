@@ -1,6 +1,7 @@
 import { realpath } from "node:fs/promises";
 import { basename, delimiter, isAbsolute, join } from "node:path";
-import type { NamedDefinition } from "./normalize.ts";
+import type { StdioServer } from "../server-definition.ts";
+import type { Judge } from "./judge.ts";
 
 const OWN_NAME = "sandpy";
 /** Programs that run another one, which their first argument names: those that follow belong to that one. */
@@ -16,21 +17,32 @@ export interface SelfCheck {
 }
 
 /**
- * Whether a definition would start the bridge itself, which would start the same servers again, without end: by name,
+ * Refuses a server that would start the bridge itself, which would start the same servers again, without end: by name,
  * by any path or link to the running program, or through a runner such as `npx`. A wrapper script is not seen through;
  * for those there is the depth variable.
  */
-export async function isSelfReference({ transport }: NamedDefinition, self: SelfCheck): Promise<boolean> {
-  if (transport.kind !== "stdio") return false;
-  const { command, args } = transport;
-  if (isOwnName(command)) return true;
-  if (RUNNERS.has(programName(command)) && isOwnName(findRunnersProgram(args) ?? "")) return true;
-  if (self.selfPath === undefined) return false;
-  const [own, configured] = await Promise.all([
-    resolveReal(self.selfPath),
-    findProgram(command, self.searchPath),
-  ]);
-  return own !== undefined && own === configured;
+export function createSelfJudge({ selfPath, searchPath }: SelfCheck): Judge {
+  const own = selfPath === undefined ? undefined : resolveReal(selfPath);
+  const programs = new Map<string, Promise<string | undefined>>(); // hundreds of servers share `npx`
+  const find = (command: string) => {
+    const known = programs.get(command) ?? findProgram(command, searchPath);
+    programs.set(command, known);
+    return known;
+  };
+  return async ({ transport }) => {
+    if (transport.kind !== "stdio") return undefined;
+    if (isCalledLikeUs(transport)) return { kind: "self" };
+    const ownPath = await own;
+    return ownPath !== undefined && ownPath === (await find(transport.command))
+      ? { kind: "self" }
+      : undefined;
+  };
+}
+
+function isCalledLikeUs({ command, args }: StdioServer): boolean {
+  return (
+    isOwnName(command) || (RUNNERS.has(programName(command)) && isOwnName(findRunnersProgram(args) ?? ""))
+  );
 }
 
 /** The first word that is no flag, no variable for `env`, and no command of the runner itself. */
