@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import type { Config } from "../config/config.ts";
 import { childDepthVariables } from "../config/depth.ts";
@@ -46,6 +47,7 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
     discover: () => discover(config, { selfPath }),
     env: config.env,
     childEnv: childDepthVariables(config.env),
+    catalogueDir: join(config.cacheDir, "tools"),
     log,
   });
   scope.add("the upstream servers", () => upstream.close());

@@ -13,6 +13,17 @@ export interface ToolSummary {
   readonly alias: string;
   readonly description: string;
   readonly inputSchema: Readonly<Record<string, unknown>>;
+  readonly outputSchema?: Readonly<Record<string, unknown>>;
+  readonly annotations?: ToolAnnotations;
+}
+
+/** What a server claims of a tool; nothing that safety may rest on. */
+export interface ToolAnnotations {
+  readonly title?: string;
+  readonly readOnlyHint?: boolean;
+  readonly destructiveHint?: boolean;
+  readonly idempotentHint?: boolean;
+  readonly openWorldHint?: boolean;
 }
 
 /** A tool call as the sandbox asks for it; `server` and `tool` are names or aliases. */

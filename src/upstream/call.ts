@@ -21,7 +21,7 @@ const resultSchema = z.custom<ToolResult>((value) => typeof value === "object" &
 export async function listTools(server: LiveServer, signal: AbortSignal): Promise<readonly ToolSummary[]> {
   const what = `listing the tools of server ${JSON.stringify(server.definition.name)}`;
   try {
-    return await waitFor(server.catalog.tools(), signal, what);
+    return await waitFor(server.toolList.tools(), signal, what);
   } catch (error) {
     throw describeFault(error, server, what);
   }
@@ -48,10 +48,11 @@ export async function callTool(server: LiveServer, call: ToolCall, signal: Abort
 async function resolveTool(server: LiveServer, wanted: string, signal: AbortSignal): Promise<string> {
   const find = (tools: readonly ToolSummary[]) =>
     tools.find(({ name }) => name === wanted) ?? tools.find(({ alias }) => alias === wanted);
-  const known = find(await listTools(server, signal));
+  // Also in a list that has changed since: the server itself refuses a tool that it has no more.
+  const known = find(server.toolList.latest() ?? (await listTools(server, signal)));
   if (known !== undefined) return known.name;
   // A server may have gained the tool without saying so.
-  server.catalog.invalidate();
+  server.toolList.invalidate();
   const tools = await listTools(server, signal);
   const found = find(tools);
   if (found !== undefined) return found.name;

@@ -5,8 +5,10 @@ import type { Closable } from "../core/lifecycle.ts";
 import type { ServerDefinition } from "../discovery/server-definition.ts";
 import type { ServerSummary } from "../kernel/host-tools.ts";
 import { waitFor } from "./abort.ts";
-import type { Catalog } from "./catalog.ts";
+import type { Catalogue } from "./catalogue/catalogue.ts";
+import { parseServerInfo, type ServerInfo } from "./catalogue/stored-server.ts";
 import type { Connection, ConnectOptions, Killable } from "./connect.ts";
+import type { ToolList } from "./tool-list.ts";
 
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 30_000;
@@ -29,13 +31,15 @@ export const systemClock: Clock = {
 export interface LiveServer {
   readonly definition: ServerDefinition;
   readonly connection: Connection;
-  readonly catalog: Catalog;
+  readonly toolList: ToolList;
   /** Tells the pool that the server did its work: its earlier failures are forgotten. */
   succeeded(): void;
 }
 
 export interface PoolOptions extends Omit<ConnectOptions, "onStart"> {
   readonly clock: Clock;
+  /** Learns the tools of every server that lists them. */
+  readonly catalogue: Catalogue;
   /** Milliseconds for one page of a list of tools. */
   readonly listMs: number;
 }
@@ -121,13 +125,13 @@ export class Pool implements Closable {
   async #start(slot: Slot): Promise<LiveServer> {
     await this.#pauseAfterFailure(slot);
     const { definition } = slot;
-    const { log, listMs, clock } = this.#options;
+    const { log, listMs, clock, catalogue } = this.#options;
     const startedAt = clock.now();
     try {
       // The SDK's client costs 15 ms to load: only those who use a server pay for it.
-      const [{ connectServer }, { createCatalog }] = await Promise.all([
+      const [{ connectServer }, { createToolList }] = await Promise.all([
         import("./connect.ts"),
-        import("./catalog.ts"),
+        import("./tool-list.ts"),
       ]);
       const connection = await connectServer(
         definition,
@@ -138,7 +142,12 @@ export class Pool implements Closable {
       const live: LiveServer = {
         definition,
         connection,
-        catalog: createCatalog(connection, { name: definition.name, log, listMs }),
+        toolList: createToolList(connection, {
+          name: definition.name,
+          log,
+          listMs,
+          onFetched: (tools) => catalogue.store(definition, infoOf(connection), tools),
+        }),
         succeeded: () => {
           slot.failures = 0;
         },
@@ -212,6 +221,10 @@ export class Pool implements Closable {
 
 /** The last failure again, because it is too early for another try: not a failure of its own. */
 class BackingOff extends BridgeError {}
+
+function infoOf({ client }: Connection): ServerInfo {
+  return parseServerInfo({ ...client.getServerVersion(), instructions: client.getInstructions() });
+}
 
 function isSameStart(one: ServerDefinition, other: ServerDefinition | undefined): boolean {
   return other !== undefined && isDeepStrictEqual(one.transport, other.transport);

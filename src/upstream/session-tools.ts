@@ -1,11 +1,13 @@
 import type { HostTools } from "../kernel/host-tools.ts";
 import { waitFor } from "./abort.ts";
+import type { CatalogueReader } from "./catalogue/catalogue.ts";
 import type { LiveServer, Pool } from "./pool.ts";
 import type { Registry } from "./registry.ts";
 
 export interface SessionToolsOptions {
   readonly registry: Registry;
   readonly pool: Pool;
+  readonly catalogue: CatalogueReader;
 }
 
 /** What one session may ask of the upstream servers. */

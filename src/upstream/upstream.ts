@@ -2,6 +2,7 @@ import type { Closable } from "../core/lifecycle.ts";
 import type { Log } from "../core/log.ts";
 import type { Discovery } from "../discovery/server-definition.ts";
 import type { HostTools } from "../kernel/host-tools.ts";
+import { Catalogue, type CatalogueReader } from "./catalogue/catalogue.ts";
 import type { ClientPeer } from "./client-peer.ts";
 import { type Clock, Pool, systemClock } from "./pool.ts";
 import { Registry } from "./registry.ts";
@@ -19,6 +20,8 @@ export interface UpstreamOptions {
   readonly env: Readonly<Record<string, string>>;
   /** Variables that every server gets beside, such as the depth guard. */
   readonly childEnv?: Readonly<Record<string, string>>;
+  /** Where the tools of servers are remembered; absent: in memory alone. */
+  readonly catalogueDir?: string;
   readonly log: Log;
   readonly clock?: Clock;
   /** Milliseconds for the start of a server, for one page of its tools, and for its end once its stdin is closed. */
@@ -32,6 +35,8 @@ export interface Upstream extends Closable {
    * that belong to a call of the session go to it; without one they are refused and dropped.
    */
   openSession(peer?: ClientPeer): HostTools;
+  /** What is known of the servers' tools, whether they run or not. */
+  readonly catalogue: CatalogueReader;
   /** Reads the configuration files again: new servers appear; those that are gone or changed are stopped at once. */
   refresh(): Promise<Discovery>;
 }
@@ -40,20 +45,27 @@ export interface Upstream extends Closable {
 export function createUpstream(options: UpstreamOptions): Upstream {
   const { log, env, childEnv = {}, clock = systemClock, limits = {} } = options;
   const { connectMs = CONNECT_MS, listMs = LIST_MS, stopGraceMs = STOP_GRACE_MS } = limits;
-  const pool = new Pool({ log, env, childEnv, clock, connectMs, listMs, stopGraceMs });
+  const catalogue = new Catalogue({ folder: options.catalogueDir, log });
+  const pool = new Pool({ catalogue, log, env, childEnv, clock, connectMs, listMs, stopGraceMs });
   const reported = new Set<string>();
   const registry = new Registry(options.discover, (discovery) => {
     pool.retain(discovery.servers);
+    catalogue.retain(discovery.servers);
     for (const { where, message } of discovery.problems) {
       const line = `configuration: ${where}: ${message}`;
       if (!reported.has(line)) log.warning(line);
       reported.add(line);
     }
   });
+  const close = async () => {
+    await pool.close();
+    await catalogue.close();
+  };
   return {
-    openSession: () => createSessionTools({ registry, pool }),
+    openSession: () => createSessionTools({ registry, pool, catalogue }),
+    catalogue,
     refresh: () => registry.refresh(),
-    close: () => pool.close(),
-    [Symbol.asyncDispose]: () => pool.close(),
+    close,
+    [Symbol.asyncDispose]: close,
   };
 }
