@@ -4,7 +4,16 @@
  */
 import { z } from "zod";
 import { parseExactJson } from "../core/exact-json.ts";
-import type { ServerSummary, ToolResult, ToolSummary } from "./host-tools.ts";
+import type {
+  PromptList,
+  RawEntry,
+  ResourceList,
+  ServerDetails,
+  ServerMatches,
+  ServerName,
+  ServerSummary,
+  ToolSummary,
+} from "./host-tools.ts";
 
 export const PROTOCOL = 1;
 
@@ -94,13 +103,21 @@ export interface ExecuteFrame {
   readonly type: "execute";
   readonly id: number;
   readonly code: string;
-  readonly servers: readonly ServerSummary[];
+  readonly servers: readonly ServerName[];
   readonly loaded: readonly string[];
   readonly argv: readonly string[] | null;
   readonly filename: string | null;
 }
 
-export type RpcValue = readonly ServerSummary[] | readonly ToolSummary[] | ToolResult;
+/** What answers an `rpc`; a {@link RawEntry} is the result as the server gave it. */
+export type RpcValue =
+  | readonly ServerSummary[]
+  | readonly ToolSummary[]
+  | ServerDetails
+  | ServerMatches
+  | ResourceList
+  | PromptList
+  | RawEntry;
 
 /** Settings that travel with the Python sources; see `docs/protocol.md`, "Start". */
 export interface SandboxSettings {

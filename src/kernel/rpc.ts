@@ -2,11 +2,21 @@
 import { z } from "zod";
 import type { RpcFrame } from "./protocol.ts";
 
+const MAX_FOUND = 1000;
+const MAX_ARGUMENTS = 256;
+
 const name = z.string().min(1).max(256);
+const words = z.string().max(1000);
+const limit = z.int().min(1).max(MAX_FOUND);
+const server = z.object({ server: name });
+const textArguments = z
+  .record(name, z.string())
+  .refine((given) => Object.keys(given).length <= MAX_ARGUMENTS, `more than ${MAX_ARGUMENTS} arguments`);
 
 const requestSchema = z.discriminatedUnion("method", [
   z.object({ method: z.literal("servers"), params: z.object({}) }),
-  z.object({ method: z.literal("tools"), params: z.object({ server: name }) }),
+  z.object({ method: z.literal("tools"), params: server }),
+  z.object({ method: z.literal("tool_docs"), params: server }),
   z.object({
     method: z.literal("call_tool"),
     params: z.object({
@@ -15,6 +25,19 @@ const requestSchema = z.discriminatedUnion("method", [
       arguments: z.record(z.string(), z.unknown()),
       timeout: z.number().positive().nullable(),
     }),
+  }),
+  z.object({ method: z.literal("describe_server"), params: server }),
+  z.object({ method: z.literal("find_servers"), params: z.object({ query: words, limit }) }),
+  z.object({ method: z.literal("add_server"), params: server }),
+  z.object({ method: z.literal("list_resources"), params: server }),
+  z.object({
+    method: z.literal("read_resource"),
+    params: z.object({ server: name, uri: z.string().min(1).max(8192) }),
+  }),
+  z.object({ method: z.literal("list_prompts"), params: server }),
+  z.object({
+    method: z.literal("get_prompt"),
+    params: z.object({ server: name, prompt: name, arguments: textArguments }),
   }),
 ]);
 

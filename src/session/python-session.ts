@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
 import { BridgeError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
-import type { HostTools, ServerSummary } from "../kernel/host-tools.ts";
+import type { HostTools, ServerName } from "../kernel/host-tools.ts";
 import type { ExecutionEnd, Kernel, KernelEvents } from "../kernel/kernel.ts";
 import { RESET_DEADLINE_MS, runCell } from "./execution.ts";
 import { CapturedImages } from "./images.ts";
@@ -285,6 +285,6 @@ class PythonSession implements Session {
 }
 
 /** The servers' names for what may be their aliases. */
-function namesOf(wanted: readonly string[], servers: readonly ServerSummary[]): string[] {
+function namesOf(wanted: readonly string[], servers: readonly ServerName[]): string[] {
   return wanted.map((name) => servers.find((server) => server.alias === name)?.name ?? name);
 }

@@ -1,7 +1,8 @@
 import { BridgeError, type ErrorCode, toBridgeError } from "../core/errors.ts";
 import type { HostTools } from "../kernel/host-tools.ts";
-import type { OutgoingLine, RpcError, RpcFrame, RpcValue } from "../kernel/protocol.ts";
+import type { OutgoingLine, RpcError, RpcFrame } from "../kernel/protocol.ts";
 import type { RpcRequest } from "../kernel/rpc.ts";
+import { labelRequest, serveRequest } from "./rpc-methods.ts";
 
 /** Requests that Python may have open at once; more are refused, since each is held in memory. */
 const MAX_OPEN = 10_000;
@@ -98,11 +99,14 @@ export class RpcDesk {
     abandoned.addEventListener("abort", stopAbandoned, { once: true });
     const limitMs = Math.min(deadlineAt - performance.now(), timeoutOf(request));
     const timer = setTimeout(() => stop.abort(timedOut(request)), Math.max(1, limitMs));
-    const underWay = { label: labelOf(request), startedAt: performance.now() };
+    const underWay = { label: labelRequest(request), startedAt: performance.now() };
     this.#underWay.add(underWay);
     try {
       stop.signal.throwIfAborted();
-      return ["k", { type: "reply", id: frame.id, value: await this.#call(request, stop.signal) }];
+      return [
+        "k",
+        { type: "reply", id: frame.id, value: await serveRequest(request, this.#options.tools, stop.signal) },
+      ];
     } catch (error) {
       const reason = stop.signal.aborted ? stop.signal.reason : error;
       return failure(frame.id, describe(request, toBridgeError(reason)));
@@ -110,22 +114,6 @@ export class RpcDesk {
       clearTimeout(timer);
       abandoned.removeEventListener("abort", stopAbandoned);
       this.#underWay.delete(underWay);
-    }
-  }
-
-  async #call(request: RpcRequest, signal: AbortSignal): Promise<RpcValue> {
-    const { tools } = this.#options;
-    switch (request.method) {
-      case "servers":
-        return await tools.servers();
-      case "tools":
-        return tools.tools(request.params.server, signal);
-      case "call_tool": {
-        const { server, tool, arguments: args } = request.params;
-        const result = await tools.callTool({ server, tool, arguments: args }, signal);
-        if (result["isError"] === true) throw new BridgeError("UPSTREAM_FAILED", textOf(result));
-        return result;
-      }
     }
   }
 
@@ -162,20 +150,10 @@ export interface UnderWay {
   readonly startedAt: number;
 }
 
-function labelOf(request: RpcRequest): string {
-  switch (request.method) {
-    case "servers":
-      return "the list of servers";
-    case "tools":
-      return `the tools of ${request.params.server}`;
-    case "call_tool":
-      return `${request.params.server}.${request.params.tool}`;
-  }
-}
-
 const KINDS: Partial<Record<ErrorCode, RpcError["kind"]>> = {
   UPSTREAM_FAILED: "tool",
   UPSTREAM_UNKNOWN_SERVER: "unknown",
+  UPSTREAM_NOT_USABLE: "denied",
   UPSTREAM_UNKNOWN_TOOL: "unknown",
   UPSTREAM_UNREACHABLE: "unreachable",
   UPSTREAM_TIMEOUT: "timeout",
@@ -199,16 +177,4 @@ function timeoutOf(request: RpcRequest): number {
 
 function timedOut(request: RpcRequest): BridgeError {
   return new BridgeError("UPSTREAM_TIMEOUT", `the request ${JSON.stringify(request.method)} ran out of time`);
-}
-
-/** The text of an `isError` result; the protocol lets it be empty. */
-function textOf(result: Readonly<Record<string, unknown>>): string {
-  const blocks = Array.isArray(result["content"]) ? (result["content"] as unknown[]) : [];
-  const texts = blocks.flatMap((block) => {
-    const text = (block as { text?: unknown } | null)?.text;
-    return typeof text === "string" ? [text] : [];
-  });
-  return (
-    texts.join("\n") || `the tool reported an error without a text: ${JSON.stringify(result).slice(0, 500)}`
-  );
 }

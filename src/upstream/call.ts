@@ -77,7 +77,12 @@ function unknownTool(server: string, wanted: string, tools: readonly ToolSummary
   );
 }
 
-function describeFault(error: unknown, { definition, connection }: LiveServer, what: string): BridgeError {
+/** Says how a request to a server failed; `what` names it. */
+export function describeFault(
+  error: unknown,
+  { definition, connection }: LiveServer,
+  what: string,
+): BridgeError {
   if (error instanceof BridgeError) return error;
   const data = { server: definition.name };
   if (error instanceof ProtocolError) {

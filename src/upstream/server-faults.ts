@@ -3,6 +3,7 @@ import { SdkError, SdkErrorCode } from "@modelcontextprotocol/client";
 import type { ChildExit } from "../core/child.ts";
 import { BridgeError } from "../core/errors.ts";
 import type { ServerDefinition, StdioServer } from "../discovery/server-definition.ts";
+import { shortenHome } from "./home-path.ts";
 import { ServerGone, type StdioTransport } from "./transport.ts";
 
 const MAX_LAST_WORDS = 2000;
@@ -114,13 +115,6 @@ function lastWords(transport: StdioTransport, mask: Mask): string {
   return lastBadLine === undefined
     ? ""
     : `. The last line on its stdout that is no message: ${quote(mask(lastBadLine))}`;
-}
-
-/** The text reaches the sandbox, which need not know who the user is. */
-function shortenHome(file: string, home: string | undefined): string {
-  return home !== undefined && home.length > 1 && file.startsWith(`${home}/`)
-    ? `~${file.slice(home.length)}`
-    : file;
 }
 
 function quote(text: string | undefined): string {

@@ -1,43 +1,124 @@
-import type { HostTools } from "../kernel/host-tools.ts";
+import type { ServerDefinition } from "../discovery/server-definition.ts";
+import type { HostTools, ServerDetails, ToolSummary } from "../kernel/host-tools.ts";
 import { waitFor } from "./abort.ts";
+import { explainUnusable, notUsable } from "./availability.ts";
 import type { CatalogueReader } from "./catalogue/catalogue.ts";
 import type { LiveServer, Pool } from "./pool.ts";
 import type { Registry } from "./registry.ts";
+import { describeKnown, findServers, nameServer, type ServerFacts, summarize } from "./server-finder.ts";
+
+const MAX_DESCRIPTION_CHARS = 4000;
+const READING_FILES = "reading the configuration of servers";
+const READING_TOOLS = "reading what is known of servers";
 
 export interface SessionToolsOptions {
   readonly registry: Registry;
   readonly pool: Pool;
   readonly catalogue: CatalogueReader;
+  /** What `~` stands for. */
+  readonly home: string | undefined;
+  /** Milliseconds for one page of a list. */
+  readonly listMs: number;
 }
 
 /** What one session may ask of the upstream servers. */
-export function createSessionTools({ registry, pool }: SessionToolsOptions): HostTools {
+export function createSessionTools({
+  registry,
+  pool,
+  catalogue,
+  home,
+  listMs,
+}: SessionToolsOptions): HostTools {
+  const facts: ServerFacts = { status: (definition) => pool.status(definition), catalogue, home };
+  const isUsable = ({ availability }: ServerDefinition) => availability.kind === "usable";
+
+  const readConfiguration = (signal: AbortSignal) => waitFor(registry.current(), signal, READING_FILES);
+  const find = (name: string, signal: AbortSignal) => waitFor(registry.find(name), signal, READING_FILES);
+
   const acquire = async (name: string, signal: AbortSignal): Promise<LiveServer> => {
-    const definition = await waitFor(registry.find(name), signal, "reading the configuration of servers");
+    const definition = await find(name, signal);
+    const unusable = explainUnusable(definition, home);
+    if (unusable !== undefined) throw notUsable(definition, unusable);
     return pool.acquire(definition, signal);
   };
+
+  const listTools = async (name: string, signal: AbortSignal): Promise<readonly ToolSummary[]> => {
+    const live = await acquire(name, signal);
+    const { listTools: list } = await import("./call.ts"); // loads the SDK, which is loaded by now
+    return list(live, signal);
+  };
+
+  const knownTools = async (definition: ServerDefinition) => {
+    await catalogue.load([definition]);
+    return catalogue.known(definition)?.tools;
+  };
+
+  const describe = (
+    definition: ServerDefinition,
+    tools: readonly ToolSummary[] | undefined,
+  ): ServerDetails => ({
+    ...describeKnown(definition, facts),
+    description: definition.description.slice(0, MAX_DESCRIPTION_CHARS).toWellFormed(),
+    instructions: catalogue.known(definition)?.info.instructions ?? null,
+    tools: tools ?? null,
+  });
+
   return {
     async servers() {
       const { servers } = await registry.current();
-      return servers
-        .filter(({ availability }) => availability.kind === "usable")
-        .map((definition) => {
-          const { name, alias, description } = definition;
-          return { name, alias, description, status: pool.status(definition) };
-        });
+      return servers.filter(isUsable).map(nameServer);
+    },
+    async listServers(signal) {
+      const { servers } = await readConfiguration(signal);
+      await waitFor(catalogue.load(servers), signal, READING_TOOLS);
+      return servers.filter(isUsable).map((definition) => summarize(definition, facts));
     },
     async connect(server, signal) {
       await acquire(server, signal);
     },
-    async tools(server, signal) {
-      const live = await acquire(server, signal);
-      const { listTools } = await import("./call.ts"); // loads the SDK, which is loaded by now
-      return listTools(live, signal);
+    tools: listTools,
+    async toolDocs(server, signal) {
+      return (await knownTools(await find(server, signal))) ?? listTools(server, signal);
     },
     async callTool(call, signal) {
       const live = await acquire(call.server, signal);
       const { callTool } = await import("./call.ts");
       return callTool(live, call, signal);
+    },
+    async describeServer(server, signal) {
+      const definition = await find(server, signal);
+      const tools = await knownTools(definition);
+      if (tools !== undefined || !isUsable(definition)) return describe(definition, tools);
+      return describe(definition, await listTools(definition.name, signal));
+    },
+    async findServers(query, signal) {
+      const discovery = await readConfiguration(signal);
+      await waitFor(catalogue.load(discovery.servers), signal, READING_TOOLS);
+      return findServers(discovery, query, facts);
+    },
+    async addServer(server, signal) {
+      const definition = await find(server, signal);
+      return describe(definition, await listTools(definition.name, signal));
+    },
+    async listResources(server, signal) {
+      const live = await acquire(server, signal);
+      const { listResources } = await import("./resources.ts");
+      return listResources(live, { pageMs: listMs, signal });
+    },
+    async readResource(server, uri, signal) {
+      const live = await acquire(server, signal);
+      const { readResource } = await import("./resources.ts");
+      return readResource(live, uri, signal);
+    },
+    async listPrompts(server, signal) {
+      const live = await acquire(server, signal);
+      const { listPrompts } = await import("./resources.ts");
+      return listPrompts(live, { pageMs: listMs, signal });
+    },
+    async getPrompt(request, signal) {
+      const live = await acquire(request.server, signal);
+      const { getPrompt } = await import("./resources.ts");
+      return getPrompt(live, request, signal);
     },
   };
 }

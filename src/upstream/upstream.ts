@@ -62,7 +62,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     await catalogue.close();
   };
   return {
-    openSession: () => createSessionTools({ registry, pool, catalogue }),
+    openSession: () => createSessionTools({ registry, pool, catalogue, home: env["HOME"], listMs }),
     catalogue,
     refresh: () => registry.refresh(),
     close,

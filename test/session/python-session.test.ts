@@ -1,24 +1,22 @@
 import { afterEach, describe, expect, spyOn, test } from "bun:test";
 import type { Sandbox } from "../../src/container/engine.ts";
-import type { HostTools } from "../../src/kernel/host-tools.ts";
 import { parseRpc } from "../../src/kernel/rpc.ts";
 import type { KernelSource } from "../../src/session/kernel-source.ts";
 import type { Outcome } from "../../src/session/outcome.ts";
 import { createSession, type SessionOptions } from "../../src/session/python-session.ts";
 import type { Session } from "../../src/session/session.ts";
 import { createHostKernels } from "../helpers/host-kernels.ts";
+import { createHostTools } from "../helpers/host-tools.ts";
 import { createMemoryLog } from "../helpers/logs.ts";
 
 const log = createMemoryLog();
 
 const kernels = createHostKernels();
 
-const tools: HostTools = {
-  servers: async () => [{ name: "web-search", alias: "web_search", description: "", status: "idle" }],
-  connect: async () => undefined,
-  tools: async () => [],
+const tools = createHostTools({
+  servers: async () => [{ name: "web-search", alias: "web_search", description: "" }],
   callTool: async (call) => ({ content: [{ type: "text", text: JSON.stringify(call.arguments) }] }),
-};
+});
 
 const open: Session[] = [];
 afterEach(async () => {

@@ -4,17 +4,12 @@ import type { HostTools, ToolResult } from "../../src/kernel/host-tools.ts";
 import type { OutgoingLine, RpcFrame } from "../../src/kernel/protocol.ts";
 import { parseRpc } from "../../src/kernel/rpc.ts";
 import { RpcDesk } from "../../src/session/rpc-desk.ts";
+import { createHostTools } from "../helpers/host-tools.ts";
 
 type CallTool = HostTools["callTool"];
 
 function createDesk(callTool: CallTool, budgetMs = 5000): RpcDesk {
-  const tools: HostTools = {
-    servers: async () => [],
-    connect: async () => undefined,
-    tools: async () => [],
-    callTool,
-  };
-  return new RpcDesk({ tools, parse: parseRpc, budgetMs: () => budgetMs });
+  return new RpcDesk({ tools: createHostTools({ callTool }), parse: parseRpc, budgetMs: () => budgetMs });
 }
 
 function callFrame(id: number, timeout: number | null = null): RpcFrame {

@@ -189,9 +189,9 @@ describe("a call", () => {
         'the call of tool "die" of server "fx" failed: server "fx" exited with code 9. The end of its stderr:\nnnn',
       hint: RESTART,
     });
-    expect(await rig.upstream.servers()).toMatchObject([{ status: "failed" }]);
+    expect(await rig.upstream.listServers(soon())).toMatchObject([{ status: "failed" }]);
     expect(await call(rig, "ok")).toEqual({ content: [], structuredContent: {} });
-    expect(await rig.upstream.servers()).toMatchObject([{ status: "connected" }]);
+    expect(await rig.upstream.listServers(soon())).toMatchObject([{ status: "connected" }]);
     expect(journal.lines().filter((line) => line === "boot").length).toBe(2);
   });
 

@@ -25,8 +25,8 @@ test("uses started at once share one start", async () => {
   ]);
 
   expect(journal.lines().filter((line) => line === "boot").length).toBe(1);
-  expect(await rig.upstream.servers()).toEqual([
-    { name: "fx", alias: "fx", description: "", status: "connected" },
+  expect(await rig.upstream.listServers(soon())).toEqual([
+    { name: "fx", alias: "fx", description: "", status: "connected", tools: 1 },
   ]);
 });
 
@@ -135,13 +135,13 @@ describe("closing", () => {
 describe("the definitions", () => {
   test("are read once, and again for a name that is not among them", async () => {
     await using rig = createRig([scripted("one", {})]);
-    expect((await rig.upstream.servers()).map(({ name }) => name)).toEqual(["one"]);
+    expect((await rig.upstream.listServers(soon())).map(({ name }) => name)).toEqual(["one"]);
     rig.discovery = { ...rig.discovery, servers: [...rig.discovery.servers, scripted("two-b", {})] };
-    expect((await rig.upstream.servers()).map(({ name }) => name)).toEqual(["one"]);
+    expect((await rig.upstream.listServers(soon())).map(({ name }) => name)).toEqual(["one"]);
 
     await rig.upstream.connect("two_b", soon());
 
-    expect((await rig.upstream.servers()).map(({ name, status }) => [name, status])).toEqual([
+    expect((await rig.upstream.listServers(soon())).map(({ name, status }) => [name, status])).toEqual([
       ["one", "idle"],
       ["two-b", "connected"],
     ]);
@@ -181,7 +181,7 @@ describe("the definitions", () => {
 
     await rig.upstream.refresh();
 
-    expect(await rig.upstream.servers()).toMatchObject([{ status: "idle" }]);
+    expect(await rig.upstream.listServers(soon())).toMatchObject([{ status: "idle" }]);
     expect((await rig.upstream.tools("fx", soon())).map(({ name }) => name)).toEqual(["added"]);
   });
 });

@@ -63,7 +63,7 @@ describe("a server that does not come up", () => {
     const fault = await faultOf(rig.upstream.connect("fx", soon()));
 
     expect(fault).toEqual({ code: "UPSTREAM_UNREACHABLE", message, hint: HINT });
-    expect(await rig.upstream.servers()).toMatchObject([{ name: "fx", status: "failed" }]);
+    expect(await rig.upstream.listServers(soon())).toMatchObject([{ name: "fx", status: "failed" }]);
   });
 
   test("gives up one that is silent when its time is over, and names what it printed", async () => {
@@ -92,7 +92,7 @@ describe("a server that does not come up", () => {
       message: 'starting server "fx" took longer than the time that was left',
       hint: "Give the run a larger timeout, or ask for less at once.",
     });
-    expect(await rig.upstream.servers()).toMatchObject([{ status: "idle" }]);
+    expect(await rig.upstream.listServers(soon())).toMatchObject([{ status: "idle" }]);
   });
 });
 

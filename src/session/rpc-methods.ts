@@ -1,0 +1,87 @@
+import { BridgeError } from "../core/errors.ts";
+import type { HostTools } from "../kernel/host-tools.ts";
+import type { RpcValue } from "../kernel/protocol.ts";
+import type { RpcRequest } from "../kernel/rpc.ts";
+
+type Method = RpcRequest["method"];
+type ParamsOf<M extends Method> = Extract<RpcRequest, { readonly method: M }>["params"];
+
+interface RpcMethod<M extends Method> {
+  /** What a note says that the code was waiting for. */
+  readonly label: (params: ParamsOf<M>) => string;
+  readonly serve: (tools: HostTools, params: ParamsOf<M>, signal: AbortSignal) => Promise<RpcValue>;
+}
+
+const METHODS: { readonly [M in Method]: RpcMethod<M> } = {
+  servers: { label: () => "the list of servers", serve: (tools, _, signal) => tools.listServers(signal) },
+  tools: {
+    label: ({ server }) => `the tools of ${server}`,
+    serve: (tools, { server }, signal) => tools.tools(server, signal),
+  },
+  tool_docs: {
+    label: ({ server }) => `the tools of ${server}`,
+    serve: (tools, { server }, signal) => tools.toolDocs(server, signal),
+  },
+  call_tool: {
+    label: ({ server, tool }) => `${server}.${tool}`,
+    serve: async (tools, { server, tool, arguments: args }, signal) => {
+      const result = await tools.callTool({ server, tool, arguments: args }, signal);
+      if (result["isError"] === true) throw new BridgeError("UPSTREAM_FAILED", textOf(result));
+      return result;
+    },
+  },
+  describe_server: {
+    label: ({ server }) => `the description of ${server}`,
+    serve: (tools, { server }, signal) => tools.describeServer(server, signal),
+  },
+  find_servers: {
+    label: () => "the search for servers",
+    serve: (tools, query, signal) => tools.findServers(query, signal),
+  },
+  add_server: {
+    label: ({ server }) => `the start of ${server}`,
+    serve: (tools, { server }, signal) => tools.addServer(server, signal),
+  },
+  list_resources: {
+    label: ({ server }) => `the resources of ${server}`,
+    serve: (tools, { server }, signal) => tools.listResources(server, signal),
+  },
+  read_resource: {
+    label: ({ server }) => `a resource of ${server}`,
+    serve: (tools, { server, uri }, signal) => tools.readResource(server, uri, signal),
+  },
+  list_prompts: {
+    label: ({ server }) => `the prompts of ${server}`,
+    serve: (tools, { server }, signal) => tools.listPrompts(server, signal),
+  },
+  get_prompt: {
+    label: ({ server, prompt }) => `the prompt ${prompt} of ${server}`,
+    serve: (tools, request, signal) => tools.getPrompt(request, signal),
+  },
+};
+
+/** Does what a request asks for. Rejects with what the host's side rejects with, or `UPSTREAM_FAILED` for `isError`. */
+export function serveRequest(
+  { method, params }: RpcRequest,
+  tools: HostTools,
+  signal: AbortSignal,
+): Promise<RpcValue> {
+  return (METHODS[method] as RpcMethod<Method>).serve(tools, params as never, signal);
+}
+
+/** What a request waits for, in a few words. */
+export function labelRequest({ method, params }: RpcRequest): string {
+  return (METHODS[method] as RpcMethod<Method>).label(params as never);
+}
+
+/** The text of an `isError` result; the protocol lets it be empty. */
+function textOf(result: Readonly<Record<string, unknown>>): string {
+  const blocks = Array.isArray(result["content"]) ? (result["content"] as unknown[]) : [];
+  const texts = blocks.flatMap((block) => {
+    const text = (block as { text?: unknown } | null)?.text;
+    return typeof text === "string" ? [text] : [];
+  });
+  return (
+    texts.join("\n") || `the tool reported an error without a text: ${JSON.stringify(result).slice(0, 500)}`
+  );
+}

@@ -1,0 +1,55 @@
+import { BridgeError } from "../core/errors.ts";
+import type { ServerDefinition } from "../discovery/server-definition.ts";
+import { shortenHome } from "./home-path.ts";
+
+/** Why a server is not usable, and what would make it so. */
+export interface Unusable {
+  /** Completes `server "x" …`. */
+  readonly reason: string;
+  /** What the user has to do: a sentence. */
+  readonly remedy: string;
+}
+
+/** Explains a definition that is not usable; `undefined` for one that is. `home` is what `~` stands for. */
+export function explainUnusable(
+  { name, availability, origins: [origin] }: ServerDefinition,
+  home: string | undefined,
+): Unusable | undefined {
+  const file = shortenHome(origin.file, home);
+  switch (availability.kind) {
+    case "usable":
+      return undefined;
+    case "disabled":
+      return {
+        reason: `is switched off: ${availability.reason}`,
+        remedy: `The user can switch it on in ${file}.`,
+      };
+    case "needs":
+      return {
+        reason: `needs ${availability.what.join(" and ")}`,
+        remedy: `The user has to provide that for ${JSON.stringify(origin.key)} in ${file}.`,
+      };
+    case "untrusted": {
+      const folder = shortenHome(availability.folder, home);
+      return {
+        reason: `comes from the project ${JSON.stringify(folder)}, which ${availability.changed ? "has changed since the user trusted it" : "the user has not trusted"}`,
+        remedy: `The user can look at ${file} and then run: sandpy trust ${folder}`,
+      };
+    }
+    case "forbidden":
+      return { reason: `is forbidden by ${availability.rule}`, remedy: "Use another server." };
+    case "self":
+      return {
+        reason: "is this bridge itself, which would start itself without end",
+        remedy: `The user can remove ${JSON.stringify(name)} from ${file}.`,
+      };
+  }
+}
+
+/** The error for using a server that is not usable. */
+export function notUsable({ name }: ServerDefinition, { reason, remedy }: Unusable): BridgeError {
+  return new BridgeError("UPSTREAM_NOT_USABLE", `server ${JSON.stringify(name)} ${reason}`, {
+    hint: remedy,
+    data: { server: name },
+  });
+}

@@ -1,0 +1,6 @@
+/** A path as people write it, `~` for their home: it reaches the sandbox, which need not know who the user is. */
+export function shortenHome(path: string, home: string | undefined): string {
+  return home !== undefined && home.length > 1 && path.startsWith(`${home}/`)
+    ? `~${path.slice(home.length)}`
+    : path;
+}
