@@ -48,6 +48,7 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
     env: config.env,
     childEnv: childDepthVariables(config.env),
     catalogueDir: join(config.cacheDir, "tools"),
+    idleMs: config.upstreamIdleTimeoutMs,
     log,
   });
   scope.add("the upstream servers", () => upstream.close());

@@ -22,6 +22,8 @@ export interface Config {
   readonly containerUser: string;
   /** `MCP_BRIDGE_RUNTIME_IDLE_TIMEOUT`, given in seconds. */
   readonly idleTimeoutMs: number;
+  /** `MCP_BRIDGE_UPSTREAM_IDLE_TIMEOUT`, given in seconds: for upstream servers. */
+  readonly upstreamIdleTimeoutMs: number;
   /** `MCP_BRIDGE_STATE_DIR`, absolute. */
   readonly stateDir: string;
   /** `MCP_BRIDGE_MAX_OUTPUT`: characters kept of each stream. */

@@ -46,6 +46,7 @@ export function loadConfig(
     cpus: settings.MCP_BRIDGE_CPUS,
     containerUser: settings.MCP_BRIDGE_CONTAINER_USER ?? "65534:65534",
     idleTimeoutMs: (settings.MCP_BRIDGE_RUNTIME_IDLE_TIMEOUT ?? 300) * 1000,
+    upstreamIdleTimeoutMs: (settings.MCP_BRIDGE_UPSTREAM_IDLE_TIMEOUT ?? 600) * 1000,
     stateDir: stateDir === undefined ? defaultStateDir(homeDir) : resolveUserPath(stateDir, homeDir),
     maxOutputChars: settings.MCP_BRIDGE_MAX_OUTPUT ?? 65_536,
     outputMode: settings.MCP_BRIDGE_OUTPUT_MODE ?? "compact",

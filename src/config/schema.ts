@@ -77,6 +77,7 @@ export const settingsSchema = z.object({
   MCP_BRIDGE_CPUS: cpus,
   MCP_BRIDGE_CONTAINER_USER: containerUser,
   MCP_BRIDGE_RUNTIME_IDLE_TIMEOUT: seconds,
+  MCP_BRIDGE_UPSTREAM_IDLE_TIMEOUT: seconds,
   MCP_BRIDGE_STATE_DIR: path,
   MCP_BRIDGE_MAX_OUTPUT: wholeNumber("number of characters", 16_777_216),
   MCP_BRIDGE_OUTPUT_MODE: choice(["compact", "toon"], (text) => text.toLowerCase()),

@@ -1,5 +1,8 @@
 import { BridgeError } from "../core/errors.ts";
 
+/** Timers hold 32 bits. */
+export const MAX_TIMER_MS = 2 ** 31 - 1;
+
 /** The error for work that `signal` stopped: the reason itself if it is ours, a timeout, or a cancellation. */
 export function abortedError(signal: AbortSignal, what: string): BridgeError {
   const reason: unknown = signal.reason;
@@ -24,4 +27,24 @@ export async function waitFor<T>(work: Promise<T>, signal: AbortSignal, what: st
   } finally {
     signal.removeEventListener("abort", stop); // an AbortController for it would cost more than the rest of a call
   }
+}
+
+/** A signal that aborts as `signal` does, and with `error` after `ms`. `release` must be called when the work is done. */
+export function limitTime(
+  signal: AbortSignal,
+  ms: number,
+  error: () => BridgeError,
+): { readonly signal: AbortSignal; release(): void } {
+  const limited = new AbortController();
+  const stop = () => limited.abort(signal.reason);
+  if (signal.aborted) stop();
+  signal.addEventListener("abort", stop, { once: true });
+  const timer = setTimeout(() => limited.abort(error()), Math.min(ms, MAX_TIMER_MS));
+  return {
+    signal: limited.signal,
+    release() {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", stop);
+    },
+  };
 }

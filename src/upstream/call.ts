@@ -1,15 +1,16 @@
 import { ProtocolError, SdkError, SdkErrorCode } from "@modelcontextprotocol/client";
 import * as z from "zod";
 import { BridgeError } from "../core/errors.ts";
+import type { ServerDefinition } from "../discovery/server-definition.ts";
 import type { ToolCall, ToolResult, ToolSummary } from "../kernel/host-tools.ts";
-import { abortedError, waitFor } from "./abort.ts";
+import { abortedError, limitTime, MAX_TIMER_MS, waitFor } from "./abort.ts";
 import { listNames, nearestNames } from "./names.ts";
 import type { LiveServer } from "./pool.ts";
 import { isGone } from "./server-faults.ts";
+import { refusingRule } from "./tool-filter.ts";
 import { MAX_RESULT_BYTES, REFUSED_RESULT_CODE } from "./transport.ts";
 
-/** Timers hold 32 bits; the caller's signal is what ends a call, not a limit that nobody set. */
-const MAX_CALL_MS = 2 ** 31 - 1;
+const MAY_HAVE_RUN = "The call may have taken effect.";
 
 /**
  * `Client.callTool` would check the structured content against the tool's output schema and throw the result away if it
@@ -17,8 +18,48 @@ const MAX_CALL_MS = 2 ** 31 - 1;
  */
 const resultSchema = z.custom<ToolResult>((value) => typeof value === "object" && value !== null);
 
-/** The tools of a server; rejects with an `UPSTREAM_*` error. */
-export async function listTools(server: LiveServer, signal: AbortSignal): Promise<readonly ToolSummary[]> {
+/** The tools of a server that its definition allows; rejects with an `UPSTREAM_*` error. */
+export async function listTools(
+  server: LiveServer,
+  { tools: filter }: ServerDefinition,
+  signal: AbortSignal,
+): Promise<readonly ToolSummary[]> {
+  const tools = await listAll(server, signal);
+  return tools.filter(({ name }) => refusingRule(filter, name) === undefined);
+}
+
+/**
+ * Calls one tool, by its name or alias; rejects with an `UPSTREAM_*` error or `LIMIT_EXCEEDED`. It is sent once: a call
+ * that failed may have done its work, and only who made it can know whether to make it again.
+ */
+export async function callTool(
+  server: LiveServer,
+  definition: ServerDefinition,
+  call: ToolCall,
+  signal: AbortSignal,
+): Promise<ToolResult> {
+  const name = await resolveTool(server, definition, call.tool, signal);
+  const what = `the call of tool ${JSON.stringify(name)} of server ${JSON.stringify(definition.name)}`;
+  if (signal.aborted) throw abortedError(signal, what);
+  const { callMs } = definition;
+  const limit = callMs === undefined ? undefined : limitTime(signal, callMs, () => tooSlow(definition, what));
+  const limited = limit?.signal ?? signal;
+  try {
+    const params = { name, arguments: { ...call.arguments } };
+    const result = await server.connection.client.request({ method: "tools/call", params }, resultSchema, {
+      signal: limited,
+      timeout: MAX_TIMER_MS, // the signal is what ends a call, not a limit that nobody set
+    });
+    server.succeeded();
+    return result;
+  } catch (error) {
+    throw limited.aborted ? abortedError(limited, what) : describeFault(error, server, what, MAY_HAVE_RUN);
+  } finally {
+    limit?.release();
+  }
+}
+
+async function listAll(server: LiveServer, signal: AbortSignal): Promise<readonly ToolSummary[]> {
   const what = `listing the tools of server ${JSON.stringify(server.definition.name)}`;
   try {
     return await waitFor(server.toolList.tools(), signal, what);
@@ -27,36 +68,42 @@ export async function listTools(server: LiveServer, signal: AbortSignal): Promis
   }
 }
 
-/** Calls one tool, by its name or alias; rejects with an `UPSTREAM_*` error or `LIMIT_EXCEEDED`. */
-export async function callTool(server: LiveServer, call: ToolCall, signal: AbortSignal): Promise<ToolResult> {
-  const name = await resolveTool(server, call.tool, signal);
-  const what = `the call of tool ${JSON.stringify(name)} of server ${JSON.stringify(server.definition.name)}`;
-  if (signal.aborted) throw abortedError(signal, what);
-  try {
-    const params = { name, arguments: { ...call.arguments } };
-    const result = await server.connection.client.request({ method: "tools/call", params }, resultSchema, {
-      signal,
-      timeout: MAX_CALL_MS,
-    });
-    server.succeeded();
-    return result;
-  } catch (error) {
-    throw signal.aborted ? abortedError(signal, what) : describeFault(error, server, what);
-  }
-}
-
-async function resolveTool(server: LiveServer, wanted: string, signal: AbortSignal): Promise<string> {
+async function resolveTool(
+  server: LiveServer,
+  definition: ServerDefinition,
+  wanted: string,
+  signal: AbortSignal,
+): Promise<string> {
   const find = (tools: readonly ToolSummary[]) =>
     tools.find(({ name }) => name === wanted) ?? tools.find(({ alias }) => alias === wanted);
   // Also in a list that has changed since: the server itself refuses a tool that it has no more.
-  const known = find(server.toolList.latest() ?? (await listTools(server, signal)));
-  if (known !== undefined) return known.name;
-  // A server may have gained the tool without saying so.
-  server.toolList.invalidate();
-  const tools = await listTools(server, signal);
-  const found = find(tools);
-  if (found !== undefined) return found.name;
-  throw unknownTool(server.definition.name, wanted, tools);
+  let found = find(server.toolList.latest() ?? (await listAll(server, signal)));
+  if (found === undefined) {
+    server.toolList.invalidate(); // it may have gained the tool without saying so
+    found = find(await listAll(server, signal));
+  }
+  if (found === undefined) {
+    throw unknownTool(definition.name, wanted, await listTools(server, definition, signal));
+  }
+  const rule = refusingRule(definition.tools, found.name);
+  if (rule !== undefined) throw forbiddenTool(definition, found.name, rule);
+  return found.name;
+}
+
+function forbiddenTool({ name: server, origins }: ServerDefinition, tool: string, rule: string): BridgeError {
+  const message = `tool ${JSON.stringify(tool)} of server ${JSON.stringify(server)} may not be used: ${rule}`;
+  return new BridgeError("UPSTREAM_NOT_USABLE", message, {
+    hint: `Only the user can allow it, in the entry ${JSON.stringify(origins[0].key)} of ${origins[0].client}.`,
+    data: { server, tool },
+  });
+}
+
+function tooSlow({ name, callMs = 0 }: ServerDefinition, what: string): BridgeError {
+  const message = `${what} took longer than the ${callMs / 1000} s that its definition allows`;
+  return new BridgeError("UPSTREAM_TIMEOUT", message, {
+    hint: `${MAY_HAVE_RUN} Ask for less at once, or the user for a larger timeout in its entry.`,
+    data: { server: name },
+  });
 }
 
 function unknownTool(server: string, wanted: string, tools: readonly ToolSummary[]): BridgeError {
@@ -82,6 +129,7 @@ export function describeFault(
   error: unknown,
   { definition, connection }: LiveServer,
   what: string,
+  doubt = "",
 ): BridgeError {
   if (error instanceof BridgeError) return error;
   const data = { server: definition.name };
@@ -98,8 +146,9 @@ export function describeFault(
     return new BridgeError("UPSTREAM_FAILED", `${what} failed: ${reason}`, { data, cause: error });
   }
   const end = connection.endError();
+  const hint = `${doubt} ${end.hint ?? ""}`.trim();
   return new BridgeError(end.code, `${what} failed: ${end.message}`, {
-    ...(end.hint === undefined ? {} : { hint: end.hint }),
+    ...(hint === "" ? {} : { hint }),
     data,
     cause: error,
   });

@@ -8,10 +8,10 @@ import { waitFor } from "./abort.ts";
 import type { Catalogue } from "./catalogue/catalogue.ts";
 import { parseServerInfo, type ServerInfo } from "./catalogue/stored-server.ts";
 import type { Connection, ConnectOptions, Killable } from "./connect.ts";
+import { describePause, pauseAfter } from "./restart-policy.ts";
+import { StartQueue } from "./start-queue.ts";
 import type { ToolList } from "./tool-list.ts";
 
-const FIRST_PAUSE_MS = 250;
-const LONGEST_PAUSE_MS = 30_000;
 /** A shorter pause is waited out; during a longer one the last failure is given again at once. */
 const PATIENCE_MS = 1000;
 
@@ -42,6 +42,8 @@ export interface PoolOptions extends Omit<ConnectOptions, "onStart"> {
   readonly catalogue: Catalogue;
   /** Milliseconds for one page of a list of tools. */
   readonly listMs: number;
+  /** Milliseconds after its last use until a server is stopped. */
+  readonly idleMs: number;
 }
 
 /** The state of one server: at most one of `live` and `starting` is set. */
@@ -49,6 +51,11 @@ interface Slot {
   readonly definition: ServerDefinition;
   live: LiveServer | undefined;
   starting: Promise<LiveServer> | undefined;
+  /** The end of a process that was stopped for being idle: two of one server at once may be in each other's way. */
+  stopping: Promise<void> | undefined;
+  /** Uses under way, those included that wait for the start. */
+  uses: number;
+  idleTimer: ReturnType<typeof setTimeout> | undefined;
   /** Failed starts and crashes in a row. */
   failures: number;
   lastFailure: { readonly error: BridgeError; readonly at: number } | undefined;
@@ -56,11 +63,13 @@ interface Slot {
 
 /**
  * One connection to each server, shared by all who use it. A server is started on its first use, and again on the next
- * use after it has ended: the first time nearly at once, then after pauses that double up to 30 s.
+ * use after it has ended: the first time nearly at once, then after pauses that double up to 30 s, and after ten failures
+ * in a row not for ten minutes. One that nobody uses is stopped.
  */
 export class Pool implements Closable {
   readonly #options: PoolOptions;
   readonly #slots = new Map<string, Slot>();
+  readonly #queue = new StartQueue();
   readonly #live = new Set<Connection>();
   readonly #processes = new Set<Killable>();
   readonly #closed = new AbortController();
@@ -73,15 +82,30 @@ export class Pool implements Closable {
     process.once("exit", this.#onProcessExit);
   }
 
-  /** The server, started if need be. Stops waiting, but not the start, when `signal` aborts. */
-  async acquire(definition: ServerDefinition, signal: AbortSignal): Promise<LiveServer> {
+  /**
+   * Does `work` with the server, started if need be; it is not stopped for being idle meanwhile. When `signal` aborts,
+   * the wait for the start ends, but not the start.
+   */
+  async use<T>(
+    definition: ServerDefinition,
+    signal: AbortSignal,
+    work: (server: LiveServer) => Promise<T>,
+  ): Promise<T> {
     if (this.#closing !== undefined) throw new BridgeError("CANCELLED", "the bridge is shutting down");
     const slot = this.#slotOf(definition);
-    if (slot.live !== undefined) return slot.live;
-    slot.starting ??= this.#start(slot).finally(() => {
-      slot.starting = undefined;
-    });
-    return waitFor(slot.starting, signal, `starting server ${JSON.stringify(definition.name)}`);
+    slot.uses += 1;
+    try {
+      return await work(slot.live ?? (await this.#started(slot, signal)));
+    } finally {
+      slot.uses -= 1;
+      this.#watchIdle(slot);
+    }
+  }
+
+  /** Stops a server that nobody uses now, as if it had been idle for long. */
+  async stopUnused(definition: ServerDefinition): Promise<void> {
+    const slot = this.#slots.get(definition.name);
+    if (slot !== undefined) await this.#stopIdle(slot);
   }
 
   status(definition: ServerDefinition): ServerSummary["status"] {
@@ -115,6 +139,9 @@ export class Pool implements Closable {
       definition,
       live: undefined,
       starting: undefined,
+      stopping: undefined,
+      uses: 0,
+      idleTimer: undefined,
       failures: 0,
       lastFailure: undefined,
     };
@@ -122,8 +149,19 @@ export class Pool implements Closable {
     return slot;
   }
 
+  #started(slot: Slot, signal: AbortSignal): Promise<LiveServer> {
+    slot.starting ??= this.#pauseAfterFailure(slot)
+      .then(() => this.#queue.run(() => this.#start(slot)))
+      .finally(() => {
+        slot.starting = undefined;
+        this.#watchIdle(slot); // whoever wanted it may have given up
+      });
+    return waitFor(slot.starting, signal, `starting server ${JSON.stringify(slot.definition.name)}`);
+  }
+
   async #start(slot: Slot): Promise<LiveServer> {
-    await this.#pauseAfterFailure(slot);
+    await slot.stopping;
+    this.#closed.signal.throwIfAborted();
     const { definition } = slot;
     const { log, listMs, clock, catalogue } = this.#options;
     const startedAt = clock.now();
@@ -135,7 +173,11 @@ export class Pool implements Closable {
       ]);
       const connection = await connectServer(
         definition,
-        { ...this.#options, onStart: (process) => this.#track(process) },
+        {
+          ...this.#options,
+          connectMs: definition.startMs ?? this.#options.connectMs,
+          onStart: (process) => this.#track(process),
+        },
         this.#closed.signal,
       );
       this.#live.add(connection);
@@ -169,12 +211,11 @@ export class Pool implements Closable {
 
   async #pauseAfterFailure({ failures, lastFailure }: Slot): Promise<void> {
     if (lastFailure === undefined) return;
-    const pause = Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LONGEST_PAUSE_MS);
-    const left = lastFailure.at + pause - this.#options.clock.now();
+    const left = lastFailure.at + pauseAfter(failures) - this.#options.clock.now();
     if (left <= 0) return;
     if (left <= PATIENCE_MS) return this.#options.clock.sleep(left, this.#closed.signal);
     const { code, message, hint, data } = lastFailure.error;
-    const when = `It failed ${failures} times in a row and is started again at the earliest in ${Math.ceil(left / 1000)} s.`;
+    const when = describePause(failures, left);
     throw new BackingOff(code, message, {
       hint: hint === undefined ? when : `${hint} ${when}`,
       ...(data === undefined ? {} : { data }),
@@ -195,8 +236,30 @@ export class Pool implements Closable {
     this.#recordFailure(slot, live.connection.endError());
   }
 
+  #watchIdle(slot: Slot): void {
+    clearTimeout(slot.idleTimer);
+    if (slot.uses > 0 || slot.live === undefined) return;
+    slot.idleTimer = setTimeout(() => {
+      this.#options.log.info("stopping server, which is idle", { server: slot.definition.name });
+      void this.#stopIdle(slot);
+    }, this.#options.idleMs);
+    slot.idleTimer.unref();
+  }
+
+  async #stopIdle(slot: Slot): Promise<void> {
+    const { live } = slot;
+    if (slot.uses > 0 || live === undefined) return;
+    clearTimeout(slot.idleTimer);
+    slot.live = undefined;
+    const stopping = live.connection.close().catch(() => undefined); // it is not used again in any case
+    slot.stopping = stopping;
+    await stopping;
+    if (slot.stopping === stopping) slot.stopping = undefined;
+  }
+
   #drop(name: string, slot: Slot): void {
     this.#slots.delete(name);
+    clearTimeout(slot.idleTimer);
     const { live } = slot;
     slot.live = undefined;
     void live?.connection.close().catch(() => undefined); // it is not ours any more
@@ -204,7 +267,9 @@ export class Pool implements Closable {
 
   async #closeAll(): Promise<void> {
     this.#closed.abort(new BridgeError("CANCELLED", "the bridge is shutting down"));
-    const starting = [...this.#slots.values()].map((slot) => slot.starting?.catch(() => undefined));
+    const slots = [...this.#slots.values()];
+    for (const { idleTimer } of slots) clearTimeout(idleTimer);
+    const starting = slots.map((slot) => slot.starting?.catch(() => undefined));
     await Promise.all([...[...this.#live].map((connection) => connection.close()), ...starting]);
     process.off("exit", this.#onProcessExit);
   }

@@ -35,18 +35,23 @@ export function createSessionTools({
   const readConfiguration = (signal: AbortSignal) => waitFor(registry.current(), signal, READING_FILES);
   const find = (name: string, signal: AbortSignal) => waitFor(registry.find(name), signal, READING_FILES);
 
-  const acquire = async (name: string, signal: AbortSignal): Promise<LiveServer> => {
+  /** Does `work` with a server, started if need be; a server that may not be used is refused. */
+  const use = async <T>(
+    name: string,
+    signal: AbortSignal,
+    work: (live: LiveServer, definition: ServerDefinition) => Promise<T>,
+  ): Promise<T> => {
     const definition = await find(name, signal);
     const unusable = explainUnusable(definition, home);
     if (unusable !== undefined) throw notUsable(definition, unusable);
-    return pool.acquire(definition, signal);
+    return pool.use(definition, signal, (live) => work(live, definition));
   };
 
-  const listTools = async (name: string, signal: AbortSignal): Promise<readonly ToolSummary[]> => {
-    const live = await acquire(name, signal);
-    const { listTools: list } = await import("./call.ts"); // loads the SDK, which is loaded by now
-    return list(live, signal);
-  };
+  const listTools = (name: string, signal: AbortSignal): Promise<readonly ToolSummary[]> =>
+    use(name, signal, async (live, definition) => {
+      const { listTools: list } = await import("./call.ts"); // loads the SDK, which is loaded by now
+      return list(live, definition, signal);
+    });
 
   const knownTools = async (definition: ServerDefinition) => {
     await catalogue.load([definition]);
@@ -74,17 +79,17 @@ export function createSessionTools({
       return servers.filter(isUsable).map((definition) => summarize(definition, facts));
     },
     async connect(server, signal) {
-      await acquire(server, signal);
+      await use(server, signal, async () => undefined);
     },
     tools: listTools,
     async toolDocs(server, signal) {
       return (await knownTools(await find(server, signal))) ?? listTools(server, signal);
     },
-    async callTool(call, signal) {
-      const live = await acquire(call.server, signal);
-      const { callTool } = await import("./call.ts");
-      return callTool(live, call, signal);
-    },
+    callTool: (call, signal) =>
+      use(call.server, signal, async (live, definition) => {
+        const { callTool } = await import("./call.ts");
+        return callTool(live, definition, call, signal);
+      }),
     async describeServer(server, signal) {
       const definition = await find(server, signal);
       const tools = await knownTools(definition);
@@ -100,25 +105,25 @@ export function createSessionTools({
       const definition = await find(server, signal);
       return describe(definition, await listTools(definition.name, signal));
     },
-    async listResources(server, signal) {
-      const live = await acquire(server, signal);
-      const { listResources } = await import("./resources.ts");
-      return listResources(live, { pageMs: listMs, signal });
-    },
-    async readResource(server, uri, signal) {
-      const live = await acquire(server, signal);
-      const { readResource } = await import("./resources.ts");
-      return readResource(live, uri, signal);
-    },
-    async listPrompts(server, signal) {
-      const live = await acquire(server, signal);
-      const { listPrompts } = await import("./resources.ts");
-      return listPrompts(live, { pageMs: listMs, signal });
-    },
-    async getPrompt(request, signal) {
-      const live = await acquire(request.server, signal);
-      const { getPrompt } = await import("./resources.ts");
-      return getPrompt(live, request, signal);
-    },
+    listResources: (server, signal) =>
+      use(server, signal, async (live) => {
+        const { listResources } = await import("./resources.ts");
+        return listResources(live, { pageMs: listMs, signal });
+      }),
+    readResource: (server, uri, signal) =>
+      use(server, signal, async (live) => {
+        const { readResource } = await import("./resources.ts");
+        return readResource(live, uri, signal);
+      }),
+    listPrompts: (server, signal) =>
+      use(server, signal, async (live) => {
+        const { listPrompts } = await import("./resources.ts");
+        return listPrompts(live, { pageMs: listMs, signal });
+      }),
+    getPrompt: (request, signal) =>
+      use(request.server, signal, async (live) => {
+        const { getPrompt } = await import("./resources.ts");
+        return getPrompt(live, request, signal);
+      }),
   };
 }

@@ -1,11 +1,11 @@
 import type { ToolFilter } from "../discovery/server-definition.ts";
 
-/** The rule of a filter that a tool breaks, to complete "it is not allowed by …"; `undefined`: it may be used. */
+/** The rule of a filter that a tool breaks, as a clause; `undefined`: it may be used. */
 export function refusingRule(filter: ToolFilter, tool: string): string | undefined {
   const denied = filter.deny.find((glob) => matchesGlob(glob, tool));
-  if (denied !== undefined) return `the list of forbidden tools, which has ${JSON.stringify(denied)}`;
+  if (denied !== undefined) return `its definition forbids ${JSON.stringify(denied)}`;
   if (filter.allow === undefined || filter.allow.some((glob) => matchesGlob(glob, tool))) return undefined;
-  return "the list of allowed tools, which does not have it";
+  return "it is not among the tools that its definition allows";
 }
 
 /** Whether `text` fits a glob of `*` (any characters) and `?` (one character). */

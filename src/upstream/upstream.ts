@@ -10,6 +10,7 @@ import { createSessionTools } from "./session-tools.ts";
 
 const CONNECT_MS = 30_000;
 const LIST_MS = 30_000;
+const IDLE_MS = 600_000;
 /** Many servers end only at a signal; a shutdown waits this long for those that end by themselves. */
 const STOP_GRACE_MS = 1500;
 
@@ -24,6 +25,8 @@ export interface UpstreamOptions {
   readonly catalogueDir?: string;
   readonly log: Log;
   readonly clock?: Clock;
+  /** Milliseconds after its last use until a server is stopped. */
+  readonly idleMs?: number;
   /** Milliseconds for the start of a server, for one page of its tools, and for its end once its stdin is closed. */
   readonly limits?: { readonly connectMs?: number; readonly listMs?: number; readonly stopGraceMs?: number };
 }
@@ -43,10 +46,10 @@ export interface Upstream extends Closable {
 
 /** Creates the host's side of what Python may call. Nothing is read or started before it is needed. */
 export function createUpstream(options: UpstreamOptions): Upstream {
-  const { log, env, childEnv = {}, clock = systemClock, limits = {} } = options;
+  const { log, env, childEnv = {}, clock = systemClock, idleMs = IDLE_MS, limits = {} } = options;
   const { connectMs = CONNECT_MS, listMs = LIST_MS, stopGraceMs = STOP_GRACE_MS } = limits;
   const catalogue = new Catalogue({ folder: options.catalogueDir, log });
-  const pool = new Pool({ catalogue, log, env, childEnv, clock, connectMs, listMs, stopGraceMs });
+  const pool = new Pool({ catalogue, log, env, childEnv, clock, connectMs, listMs, stopGraceMs, idleMs });
   const reported = new Set<string>();
   const registry = new Registry(options.discover, (discovery) => {
     pool.retain(discovery.servers);

@@ -78,6 +78,7 @@ describe("RpcDesk", () => {
 
   test.each<[string, string, string]>([
     ["UPSTREAM_UNKNOWN_TOOL", "unknown", "no tool t"],
+    ["UPSTREAM_NOT_USABLE", "denied", "not allowed"],
     ["UPSTREAM_UNREACHABLE", "unreachable", "gone"],
     ["LIMIT_EXCEEDED", "limit", "too big"],
     ["INTERNAL", "internal", "oops"],

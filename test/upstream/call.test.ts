@@ -4,6 +4,7 @@ import type { Script } from "../fixtures/servers/scripted-server.ts";
 import { createJournal, createRig, faultOf, type Rig, scripted, soon, until } from "./harness.ts";
 
 const RESTART = "It is started again on its next use; what it kept in memory is lost.";
+const MAY_HAVE_RUN = "The call may have taken effect.";
 const LESS = "Ask for less at once, such as one page or some fields.";
 
 function call(rig: Rig, tool: string, args = {}, signal = soon()) {
@@ -67,7 +68,7 @@ describe("a result", () => {
       code: "LIMIT_EXCEEDED",
       message:
         'the call of tool "huge" of server "fx" failed: server "fx" wrote a line of more than 33554432 bytes on its stdout and was stopped',
-      hint: `${LESS} The server is started again on its next use.`,
+      hint: `${MAY_HAVE_RUN} ${LESS} The server is started again on its next use.`,
     });
     expect(await call(rig, "ok")).toEqual({ content: [], structuredContent: {} });
   });
@@ -187,7 +188,7 @@ describe("a call", () => {
       code: "UPSTREAM_FAILED",
       message:
         'the call of tool "die" of server "fx" failed: server "fx" exited with code 9. The end of its stderr:\nnnn',
-      hint: RESTART,
+      hint: `${MAY_HAVE_RUN} ${RESTART}`,
     });
     expect(await rig.upstream.listServers(soon())).toMatchObject([{ status: "failed" }]);
     expect(await call(rig, "ok")).toEqual({ content: [], structuredContent: {} });

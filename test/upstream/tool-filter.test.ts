@@ -29,9 +29,9 @@ test("a glob made to be slow is not", () => {
 test.each([
   [undefined, [], undefined],
   [["set", "get*"], [], undefined],
-  [["get*"], ["get"], 'the list of forbidden tools, which has "get"'],
-  [["set*"], [], "the list of allowed tools, which does not have it"],
-  [[], [], "the list of allowed tools, which does not have it"],
+  [["get*"], ["get"], 'its definition forbids "get"'],
+  [["set*"], [], "it is not among the tools that its definition allows"],
+  [[], [], "it is not among the tools that its definition allows"],
 ] as const)("allow %p and deny %p say of a tool: %p", (allow, deny, rule) => {
   expect(refusingRule({ allow, deny }, "get")).toBe(rule as string);
 });
