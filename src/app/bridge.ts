@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import type { Config } from "../config/config.ts";
 import { childDepthVariables } from "../config/depth.ts";
@@ -7,6 +6,7 @@ import { type Closable, Scope } from "../core/lifecycle.ts";
 import type { Log } from "../core/log.ts";
 import { VERSION } from "../core/version.ts";
 import { discover } from "../discovery/discover.ts";
+import { stampOf } from "../discovery/stamp.ts";
 import { parseRpc } from "../kernel/rpc.ts";
 import { createServer } from "../mcp/server.ts";
 import { type StdioServing, serveStdio } from "../mcp/stdio.ts";
@@ -14,6 +14,7 @@ import type { KernelSource } from "../session/kernel-source.ts";
 import { createSession } from "../session/python-session.ts";
 import type { Session } from "../session/session.ts";
 import { createUpstream } from "../upstream/upstream.ts";
+import { catalogueFolder } from "./inventory.ts";
 import { KernelLauncher } from "./kernel-launcher.ts";
 import { createSessionRunner } from "./session-runner.ts";
 import { WarmPool } from "./warm-pool.ts";
@@ -45,9 +46,10 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
   const scope = new Scope(CLOSE_DEADLINE_MS);
   const upstream = createUpstream({
     discover: () => discover(config, { selfPath }),
+    stamp: () => stampOf(config),
     env: config.env,
     childEnv: childDepthVariables(config.env),
-    catalogueDir: join(config.cacheDir, "tools"),
+    catalogueDir: catalogueFolder(config),
     idleMs: config.upstreamIdleTimeoutMs,
     log,
   });

@@ -5,13 +5,15 @@ import { findNearest } from "./nearest.ts";
 /** Values under the declared names; a positional that may be left out is absent. */
 export interface ParsedArguments {
   readonly values: Readonly<Record<string, string | boolean>>;
-  /** What stood after `--`, untouched. */
+  /** What stood after `--`, untouched, or the words of a positional that takes any number. */
   readonly rest: readonly string[];
   readonly helpAsked: boolean;
 }
 
 /** A positional of this name is declared for the help alone: it stands for everything after `--`. */
 export const REST = "args";
+/** The value hint of a positional that takes any number of words; they become `rest`. */
+export const MANY = "…";
 
 /**
  * Checks the words after a command against its declaration. Throws `USAGE` for a flag that is not declared, a value
@@ -23,6 +25,7 @@ export function parseArguments(words: readonly string[], declared: ArgsDef): Par
     (name) => declared[name]?.type === "positional" && name !== REST,
   );
   const end = words.includes("--") ? words.indexOf("--") : words.length;
+  const many: string[] = [];
   let helpAsked = false;
   let filled = 0;
   for (let index = 0; index < end; index++) {
@@ -38,16 +41,20 @@ export function parseArguments(words: readonly string[], declared: ArgsDef): Par
         values[name] = value ?? takeValue(words, ++index, end, flag, declared[name]);
       }
     } else {
-      const name = positionals[filled++];
+      const name = positionals[filled];
       if (name === undefined) throw unexpected(word, REST in declared);
-      values[name] = word;
+      if (declared[name]?.valueHint === MANY) many.push(word);
+      else {
+        values[name] = word;
+        filled += 1;
+      }
     }
   }
   const missing = positionals.slice(filled).find((name) => declared[name]?.required !== false);
   if (missing !== undefined && !helpAsked) throw usage(`${missing.toUpperCase()} is missing`);
   const rest = words.slice(end + 1);
   if (rest[0] !== undefined && !(REST in declared)) throw unexpected(rest[0], false);
-  return { values, rest, helpAsked };
+  return { values, rest: [...many, ...rest], helpAsked };
 }
 
 /** A `USAGE` error; `hint` says what to type instead. */

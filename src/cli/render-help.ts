@@ -1,5 +1,5 @@
 import type { ArgDef, ArgsDef } from "citty";
-import { REST } from "./arguments.ts";
+import { MANY, REST } from "./arguments.ts";
 
 /** A command as its help page shows it. */
 export interface HelpPage {
@@ -44,6 +44,7 @@ export function renderHelp({ path, description, args, commands }: HelpPage): str
 
 function renderPositional(name: string, arg: ArgDef): string {
   if (name === REST) return "[-- ARGS]";
+  if (arg.valueHint === MANY) return `[${name.toUpperCase()}…]`;
   return arg.required === false ? `[${name.toUpperCase()}]` : name.toUpperCase();
 }
 

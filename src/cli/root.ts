@@ -13,5 +13,7 @@ export const root = defineCommand<ArgsDef>({
   subCommands: {
     serve: () => import("./serve.ts").then((module) => module.serveCommand),
     run: () => import("./run.ts").then((module) => module.runCommand),
+    servers: () => import("./servers.ts").then((module) => module.serversCommand),
+    trust: () => import("./trust.ts").then((module) => module.trustCommand),
   },
 });

@@ -1,5 +1,5 @@
 import { defineCommand } from "citty";
-import { loadConfig } from "../config/load.ts";
+import { type ConfigOverrides, loadConfig } from "../config/load.ts";
 import { withDeadline } from "../core/lifecycle.ts";
 import { createLog } from "../core/log.ts";
 import type { Outcome } from "../session/outcome.ts";
@@ -8,6 +8,7 @@ import { type CliContext, type CliIo, STOP_SIGNALS, type StopSignal } from "./co
 import { LiveOutput } from "./live-output.ts";
 import { flush, isLoss, reportLoss } from "./output.ts";
 import { readScript } from "./script-source.ts";
+import { TRUST_PROJECT, trustOverride } from "./trust-project.ts";
 
 const CLOSE_MS = 5000;
 const MAX_TIMEOUT_SECONDS = 2_147_483; // timers hold 32 bits of milliseconds
@@ -24,9 +25,19 @@ export const runCommand = defineCommand({
     args: { type: "positional", required: false, description: "sys.argv[1:] of the program" },
     timeout: { type: "string", valueHint: "seconds", description: "stop it after this long" },
     servers: { type: "string", valueHint: "a,b", description: "MCP servers to connect before it starts" },
+    "trust-project": TRUST_PROJECT,
   },
   run: ({ args, data }) =>
-    runFile({ file: args.file, argv: args._, timeout: args.timeout, servers: args.servers }, data),
+    runFile(
+      {
+        file: args.file,
+        argv: args._,
+        timeout: args.timeout,
+        servers: args.servers,
+        overrides: trustOverride(args["trust-project"]),
+      },
+      data,
+    ),
 });
 
 interface RunOptions {
@@ -34,10 +45,11 @@ interface RunOptions {
   readonly argv: readonly string[];
   readonly timeout: string | undefined;
   readonly servers: string | undefined;
+  readonly overrides: ConfigOverrides;
 }
 
 async function runFile(options: RunOptions, { io, createBridge }: CliContext): Promise<number> {
-  const config = loadConfig(io.env);
+  const config = loadConfig(io.env, options.overrides);
   const timeoutMs = options.timeout === undefined ? config.timeoutMs : parseTimeout(options.timeout) * 1000;
   const { code, filename } = await readScript(options.file, io.stdin);
   const log = createLog(config.logLevel, (line) => io.stderr.write(line));

@@ -1,12 +1,13 @@
 import { defineCommand } from "citty";
 import type { Config } from "../config/config.ts";
-import { bridgeDepth, DEPTH_VARIABLE } from "../config/depth.ts";
-import { loadConfig } from "../config/load.ts";
+import { DEPTH_VARIABLE } from "../config/depth.ts";
+import { type ConfigOverrides, loadConfig } from "../config/load.ts";
 import { BridgeError } from "../core/errors.ts";
 import { withDeadline } from "../core/lifecycle.ts";
 import { createLog } from "../core/log.ts";
 import { VERSION } from "../core/version.ts";
 import type { CliContext } from "./context.ts";
+import { TRUST_PROJECT, trustOverride } from "./trust-project.ts";
 
 /** With the 4 s at most that replies get, the process is gone before clients lose their patience. */
 const CLOSE_MS = 5000;
@@ -14,11 +15,12 @@ const CLOSE_MS = 5000;
 /** `sandpy serve` */
 export const serveCommand = defineCommand({
   meta: { name: "serve", description: "Serve MCP over stdin and stdout, as MCP clients start it." },
-  run: ({ data }) => serve(data),
+  args: { "trust-project": TRUST_PROJECT },
+  run: ({ args, data }) => serve(trustOverride(args["trust-project"]), data),
 });
 
-async function serve({ io, createBridge }: CliContext): Promise<number> {
-  const config = loadConfig(io.env);
+async function serve(overrides: ConfigOverrides, { io, createBridge }: CliContext): Promise<number> {
+  const config = loadConfig(io.env, overrides);
   refuseToServeItself(config);
   const log = createLog(config.logLevel, (line) => io.stderr.write(line));
   const bridge = await createBridge(config, { log });
@@ -40,8 +42,8 @@ async function serve({ io, createBridge }: CliContext): Promise<number> {
 }
 
 /** A wrapper can hide from discovery that a configured server is ourselves; each copy would start the next one. */
-function refuseToServeItself({ env, allowSelfServer }: Config): void {
-  if (bridgeDepth(env) === 0 || allowSelfServer) return;
+function refuseToServeItself({ env, depth, allowSelfServer }: Config): void {
+  if (depth === 0 || allowSelfServer) return;
   const message = `this is a copy of sandpy that sandpy itself started (${DEPTH_VARIABLE}=${env[DEPTH_VARIABLE]})`;
   throw new BridgeError("CONFIG_INVALID", message, {
     hint: "Remove sandpy from the servers it is to call, or set MCP_BRIDGE_ALLOW_SELF_SERVER=1.",

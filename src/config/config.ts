@@ -38,11 +38,17 @@ export interface Config {
   readonly serversConfig: string | undefined;
   /** `MCP_BRIDGE_ALLOW_SELF_SERVER`: a configured server may be the bridge itself. */
   readonly allowSelfServer: boolean;
+  /** `MCP_BRIDGE_TRUST_PROJECT`: servers of project files may run without having been trusted. */
+  readonly trustProject: boolean;
+  /** How many bridges stand above this one; 0 when a person or a client started it. */
+  readonly depth: number;
   /** The user's home directory, absolute. */
   readonly homeDir: string;
   /** Where the bridge runs: project files of clients are looked for from here upwards. Absolute. */
   readonly projectDir: string;
   readonly platform: NodeJS.Platform;
+  /** What the administrator's folders are below of: `/`, and another one only in tests. */
+  readonly systemRoot: string;
   /** Our own folders: settings, what must not be lost (trust, sign-ins), and what can be made again. Absolute. */
   readonly configDir: string;
   readonly dataDir: string;

@@ -1,5 +1,6 @@
 import { BridgeError } from "../core/errors.ts";
 import type { Config } from "./config.ts";
+import { bridgeDepth } from "./depth.ts";
 import { defaultStateDir, resolveHomeDir, resolveOwnFolders, resolveUserPath } from "./paths.ts";
 import { SETTING_NAMES, type SettingName, settingsSchema } from "./schema.ts";
 
@@ -54,9 +55,12 @@ export function loadConfig(
     logLevel: settings.MCP_BRIDGE_LOG_LEVEL ?? "INFO",
     serversConfig: serversConfig === undefined ? undefined : resolveUserPath(serversConfig, homeDir),
     allowSelfServer: settings.MCP_BRIDGE_ALLOW_SELF_SERVER ?? false,
+    trustProject: settings.MCP_BRIDGE_TRUST_PROJECT ?? false,
+    depth: bridgeDepth(env),
     homeDir,
     projectDir: process.cwd(),
     platform: process.platform,
+    systemRoot: "/",
     ...resolveOwnFolders(env, homeDir, process.platform),
     env: Object.fromEntries(
       Object.entries(env).filter((pair): pair is [string, string] => pair[1] !== undefined),

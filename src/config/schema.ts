@@ -84,6 +84,7 @@ export const settingsSchema = z.object({
   MCP_BRIDGE_STATELESS: flag,
   MCP_BRIDGE_LOG_LEVEL: choice(LOG_LEVELS, (text) => text.toUpperCase()),
   MCP_BRIDGE_ALLOW_SELF_SERVER: flag,
+  MCP_BRIDGE_TRUST_PROJECT: flag,
   MCP_SERVERS_CONFIG: path,
 });
 

@@ -26,8 +26,9 @@ export async function discover(config: Config, options: JudgeOptions = {}): Prom
   const named = settleNames(found, problems);
   const aliases = assignPythonNames(named.map(({ name }) => name));
   const definitions = named.map((server, index) => ({ ...server, alias: aliases[index] ?? "" }));
-  const servers = await judgeServers(definitions, createJudges(config, options));
-  return { servers, problems: [...problems, ...servers.flatMap(describeSelf)] };
+  const court = await createJudges(config, options);
+  const servers = await judgeServers(definitions, court.judges);
+  return { servers, problems: [...problems, ...court.problems, ...servers.flatMap(describeSelf)] };
 }
 
 function describeSelf({ name, availability, origins: [origin] }: ServerDefinition): DiscoveryProblem[] {

@@ -33,7 +33,7 @@ export function explainUnusable(
       const folder = shortenHome(availability.folder, home);
       return {
         reason: `comes from the project ${JSON.stringify(folder)}, which ${availability.changed ? "has changed since the user trusted it" : "the user has not trusted"}`,
-        remedy: `The user can look at ${file} and then run: sandpy trust ${folder}`,
+        remedy: `The user can look at ${file} and then run: sandpy trust ${shellWord(folder)}`,
       };
     }
     case "forbidden":
@@ -52,4 +52,11 @@ export function notUsable({ name }: ServerDefinition, { reason, remedy }: Unusab
     hint: remedy,
     data: { server: name },
   });
+}
+
+/** A path as a POSIX shell has to be given it; `~` stays outside of the quotes, where it means the home. */
+function shellWord(path: string): string {
+  const quote = (text: string) =>
+    /^[\w@%+=:,./-]*$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+  return path.startsWith("~/") ? `~/${quote(path.slice(2))}` : quote(path);
 }

@@ -92,6 +92,8 @@ export class Pool implements Closable {
     work: (server: LiveServer) => Promise<T>,
   ): Promise<T> {
     if (this.#closing !== undefined) throw new BridgeError("CANCELLED", "the bridge is shutting down");
+    // Whoever asks has said so with a reason: here it only must not happen.
+    if (definition.availability.kind !== "usable") throw takenAway(definition.name);
     const slot = this.#slotOf(definition);
     slot.uses += 1;
     try {
@@ -114,7 +116,7 @@ export class Pool implements Closable {
     return slot?.lastFailure === undefined ? "idle" : "failed";
   }
 
-  /** Closes what is no longer defined, or defined otherwise. */
+  /** Closes what is none of these usable servers any more. */
   retain(definitions: readonly ServerDefinition[]): void {
     const wanted = new Map(definitions.map((definition) => [definition.name, definition]));
     for (const [name, slot] of this.#slots) {
@@ -163,6 +165,7 @@ export class Pool implements Closable {
     await slot.stopping;
     this.#closed.signal.throwIfAborted();
     const { definition } = slot;
+    if (this.#slots.get(definition.name) !== slot) throw takenAway(definition.name);
     const { log, listMs, clock, catalogue } = this.#options;
     const startedAt = clock.now();
     try {
@@ -282,6 +285,10 @@ export class Pool implements Closable {
   #killAll(): void {
     for (const process of this.#processes) process.kill();
   }
+}
+
+function takenAway(name: string): BridgeError {
+  return new BridgeError("UPSTREAM_NOT_USABLE", `server ${JSON.stringify(name)} may not be used any more`);
 }
 
 /** The last failure again, because it is too early for another try: not a failure of its own. */

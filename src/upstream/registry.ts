@@ -1,23 +1,40 @@
 import { BridgeError } from "../core/errors.ts";
 import type { Discovery, ServerDefinition } from "../discovery/server-definition.ts";
 import { listNames, nearestNames } from "./names.ts";
+import type { Clock } from "./pool.ts";
 
 const MAX_LISTED_SERVERS = 10;
+/** Between two looks at the files: who edits one by hand cannot be faster, and many short calls pay for one look. */
+const LOOK_PAUSE_MS = 200;
 
-/** The definitions as they were read last. */
+export interface RegistryOptions {
+  /** Reads the configuration files. */
+  readonly discover: () => Promise<Discovery>;
+  /** Another text after each change of what `discover` reads; cheap. Absent: nobody can tell, so it is read again. */
+  readonly stamp?: (() => Promise<string>) | undefined;
+  readonly onRead: (discovery: Discovery) => void;
+  readonly clock: Pick<Clock, "now">;
+}
+
+/** The definitions as they were read last. They are read again when the files have changed. */
 export class Registry {
-  readonly #discover: () => Promise<Discovery>;
-  readonly #onRead: (discovery: Discovery) => void;
+  readonly #options: RegistryOptions;
   #current: Promise<Discovery> | undefined;
   #refreshing: Promise<Discovery> | undefined;
+  #looking: Promise<Discovery> | undefined;
+  #stamp: string | undefined;
+  #lookedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(discover: () => Promise<Discovery>, onRead: (discovery: Discovery) => void) {
-    this.#discover = discover;
-    this.#onRead = onRead;
+  constructor(options: RegistryOptions) {
+    this.#options = options;
   }
 
+  /** All definitions. Looks whether the files have changed, unless it did a moment ago. */
   current(): Promise<Discovery> {
-    return this.#current ?? this.refresh();
+    const { stamp, clock } = this.#options;
+    if (this.#current === undefined) return this.refresh();
+    if (stamp === undefined || clock.now() - this.#lookedAt < LOOK_PAUSE_MS) return this.#current;
+    return this.#look();
   }
 
   /** One reading serves all who ask while it is under way. */
@@ -28,22 +45,46 @@ export class Registry {
     return this.#refreshing;
   }
 
-  /** A server by name or alias; an unknown one is looked for in the files once more. */
+  /**
+   * A server by name or alias. For one that is unknown or may not be used the files are looked at once more: the user
+   * may just have changed that. Does not wait for the files otherwise.
+   */
   async find(wanted: string): Promise<ServerDefinition> {
     const isFirst = this.#current === undefined;
-    const read = await this.current();
+    const read = await (this.#current ?? this.refresh());
     const known = findServer(read, wanted);
-    if (known !== undefined) return known;
-    const discovery = isFirst ? read : await this.refresh();
-    const found = findServer(discovery, wanted);
-    if (found === undefined) throw unknownServer(wanted, discovery);
+    if (known !== undefined && isUsable(known)) {
+      void this.current().catch(() => undefined); // a server that is gone or forbidden by now ends soon
+      return known;
+    }
+    const found = findServer(isFirst ? read : await this.#look(), wanted);
+    if (found === undefined) throw unknownServer(wanted, await this.current());
     return found;
   }
 
+  #look(): Promise<Discovery> {
+    this.#looking ??= this.#readIfChanged().finally(() => {
+      this.#looking = undefined;
+    });
+    return this.#looking;
+  }
+
+  async #readIfChanged(): Promise<Discovery> {
+    const { stamp, clock } = this.#options;
+    const now = await stamp?.();
+    this.#lookedAt = clock.now();
+    const isSame = now !== undefined && now === this.#stamp && this.#current !== undefined;
+    return isSame && this.#current !== undefined ? this.#current : this.refresh();
+  }
+
   async #read(): Promise<Discovery> {
-    const discovery = await this.#discover();
+    const { discover, stamp, onRead, clock } = this.#options;
+    // Taken before: a change while it reads is seen at the next look.
+    this.#stamp = await stamp?.();
+    const discovery = await discover();
     this.#current = Promise.resolve(discovery);
-    this.#onRead(discovery);
+    this.#lookedAt = clock.now();
+    onRead(discovery);
     return discovery;
   }
 }
@@ -52,17 +93,29 @@ function findServer({ servers }: Discovery, wanted: string): ServerDefinition | 
   return servers.find(({ name }) => name === wanted) ?? servers.find(({ alias }) => alias === wanted);
 }
 
+function isUsable({ availability }: ServerDefinition): boolean {
+  return availability.kind === "usable";
+}
+
 function unknownServer(wanted: string, { servers, problems }: Discovery): BridgeError {
-  const names = servers.map(({ name }) => name);
-  const [near] = nearestNames(wanted, names, 1);
+  const namesOf = (some: readonly ServerDefinition[]) => some.map(({ name }) => name);
+  const usable = namesOf(servers.filter(isUsable));
+  const others = namesOf(servers.filter((server) => !isUsable(server)));
+  const [near = nearestNames(wanted, others, 1)[0]] = nearestNames(wanted, usable, 1);
   const guess = near === undefined ? "" : ` Did you mean ${JSON.stringify(near)}?`;
   const known =
-    names.length === 0 ? "none is configured." : `the servers are ${listNames(names, MAX_LISTED_SERVERS)}.`;
+    usable.length === 0
+      ? `${others.length === 0 ? "none is configured" : "none can be used"}.`
+      : `the servers are ${listNames(usable, MAX_LISTED_SERVERS)}.`;
+  const rest =
+    others.length === 0
+      ? ""
+      : ` ${others.length} more cannot be used: ${listNames(others, MAX_LISTED_SERVERS)}.`;
   const faulty = problems.length === 1 ? "One definition has" : `${problems.length} definitions have`;
   const excuse = problems.length === 0 ? "" : ` ${faulty} a fault and may be missing for it.`;
-  const message = `no server is called ${JSON.stringify(wanted)}: ${known}${guess}${excuse}`;
+  const message = `no server is called ${JSON.stringify(wanted)}: ${known}${rest}${guess}${excuse}`;
   return new BridgeError("UPSTREAM_UNKNOWN_SERVER", message, {
-    hint: `${names.length === 0 ? "Ask" : "Use one of these names, or ask"} the user to define the server in a file of ~/MCPs.`,
+    hint: `${usable.length === 0 ? "Ask" : "Use one of these names, or ask"} the user to define the server in a file of ~/MCPs.`,
     data: { server: wanted },
   });
 }

@@ -1,6 +1,6 @@
 import type { Closable } from "../core/lifecycle.ts";
 import type { Log } from "../core/log.ts";
-import type { Discovery } from "../discovery/server-definition.ts";
+import type { Discovery, DiscoveryProblem } from "../discovery/server-definition.ts";
 import type { HostTools } from "../kernel/host-tools.ts";
 import { Catalogue, type CatalogueReader } from "./catalogue/catalogue.ts";
 import type { ClientPeer } from "./client-peer.ts";
@@ -15,8 +15,10 @@ const IDLE_MS = 600_000;
 const STOP_GRACE_MS = 1500;
 
 export interface UpstreamOptions {
-  /** Reads the configuration files; called at the first need, and when an unknown server is asked for. */
+  /** Reads the configuration files; called at the first need, when they change, and when a server is missing. */
   readonly discover: () => Promise<Discovery>;
+  /** Another text after each change of what `discover` reads; absent: it is read again only when a server is missing. */
+  readonly stamp?: () => Promise<string>;
   /** The bridge's environment; servers get the safe part of it. */
   readonly env: Readonly<Record<string, string>>;
   /** Variables that every server gets beside, such as the depth guard. */
@@ -50,15 +52,16 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   const { connectMs = CONNECT_MS, listMs = LIST_MS, stopGraceMs = STOP_GRACE_MS } = limits;
   const catalogue = new Catalogue({ folder: options.catalogueDir, log });
   const pool = new Pool({ catalogue, log, env, childEnv, clock, connectMs, listMs, stopGraceMs, idleMs });
-  const reported = new Set<string>();
-  const registry = new Registry(options.discover, (discovery) => {
-    pool.retain(discovery.servers);
-    catalogue.retain(discovery.servers);
-    for (const { where, message } of discovery.problems) {
-      const line = `configuration: ${where}: ${message}`;
-      if (!reported.has(line)) log.warning(line);
-      reported.add(line);
-    }
+  const report = createReporter(log);
+  const registry = new Registry({
+    discover: options.discover,
+    stamp: options.stamp,
+    clock,
+    onRead({ servers, problems }) {
+      pool.retain(servers.filter(({ availability }) => availability.kind === "usable"));
+      catalogue.retain(servers);
+      report(problems);
+    },
   });
   const close = async () => {
     await pool.close();
@@ -70,5 +73,15 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     refresh: () => registry.refresh(),
     close,
     [Symbol.asyncDispose]: close,
+  };
+}
+
+/** Logs each problem once, for as long as it lasts. */
+function createReporter(log: Log): (problems: readonly DiscoveryProblem[]) => void {
+  let reported = new Set<string>();
+  return (problems) => {
+    const lines = new Set(problems.map(({ where, message }) => `configuration: ${where}: ${message}`));
+    for (const line of lines) if (!reported.has(line)) log.warning(line);
+    reported = lines;
   };
 }

@@ -39,9 +39,12 @@ test("has a default for everything", () => {
     logLevel: "INFO",
     serversConfig: undefined,
     allowSelfServer: false,
+    trustProject: false,
+    depth: 0,
     homeDir: HOME,
     projectDir: process.cwd(),
     platform: process.platform,
+    systemRoot: "/",
     ...resolveOwnFolders({}, HOME, process.platform),
     env: { HOME },
   });
@@ -94,6 +97,7 @@ test.each([
   ["MCP_BRIDGE_LOG_LEVEL", "debug", { logLevel: "DEBUG" }],
   ["MCP_BRIDGE_ALLOW_SELF_SERVER", "TRUE", { allowSelfServer: true }],
   ["MCP_BRIDGE_ALLOW_SELF_SERVER", "0", { allowSelfServer: false }],
+  ["MCP_BRIDGE_TRUST_PROJECT", "1", { trustProject: true }],
   ["MCP_SERVERS_CONFIG", "/etc/mcp.json", { serversConfig: "/etc/mcp.json" }],
 ])("reads %s=%s", (name, value, expected) => {
   expect(loadConfig({ HOME, [name]: value })).toMatchObject(expected);

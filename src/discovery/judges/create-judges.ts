@@ -1,6 +1,11 @@
 import type { Config } from "../../config/config.ts";
+import { BridgeError } from "../../core/errors.ts";
+import type { DiscoveryProblem } from "../server-definition.ts";
+import { type TrustEntry, TrustStore } from "../trust/trust-store.ts";
+import { createDepthJudge } from "./depth.ts";
 import type { Judge } from "./judge.ts";
 import { createSelfJudge } from "./self.ts";
+import { createTrustJudge } from "./trust.ts";
 
 /** What only the running program knows. */
 export interface JudgeOptions {
@@ -8,7 +13,31 @@ export interface JudgeOptions {
   readonly selfPath?: string | undefined;
 }
 
-/** Everybody who is asked whether a server may run, for one discovery. */
-export function createJudges(config: Config, { selfPath }: JudgeOptions): readonly Judge[] {
-  return config.allowSelfServer ? [] : [createSelfJudge({ selfPath, searchPath: config.env["PATH"] ?? "" })];
+/** Everybody who is asked whether a server may run, for one discovery, and what was wrong with what they go by. */
+export interface Judges {
+  readonly judges: readonly Judge[];
+  readonly problems: readonly DiscoveryProblem[];
+}
+
+/** Reads what the judges go by. Never rejects: what cannot be read allows nothing, and is in `problems`. */
+export async function createJudges(config: Config, { selfPath }: JudgeOptions): Promise<Judges> {
+  const problems: DiscoveryProblem[] = [];
+  const judges: Judge[] = [];
+  if (!config.allowSelfServer) {
+    judges.push(createSelfJudge({ selfPath, searchPath: config.env["PATH"] ?? "" }));
+    judges.push(createDepthJudge(config.depth));
+  }
+  if (!config.trustProject) judges.push(createTrustJudge(await readTrust(config, problems)));
+  return { judges, problems };
+}
+
+async function readTrust(config: Config, problems: DiscoveryProblem[]): Promise<readonly TrustEntry[]> {
+  const store = new TrustStore(config.dataDir);
+  try {
+    return await store.read();
+  } catch (error) {
+    const message = error instanceof BridgeError ? error.message : `cannot be read: ${String(error)}`;
+    problems.push({ where: store.file, message });
+    return [];
+  }
 }

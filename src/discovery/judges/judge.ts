@@ -1,8 +1,8 @@
 import type { Availability, ServerDefinition } from "../server-definition.ts";
 
 /**
- * Says why a server that its files let run may not run after all; `undefined` where it has nothing against it. Asked
- * for usable servers only. It never rejects: a judge that cannot find out answers what is safe.
+ * Says why a server that its files let run may not run after all; `undefined` where it has nothing against it. Not
+ * asked about servers that are switched off. It never rejects: a judge that cannot find out answers what is safe.
  */
 export type Judge = (server: ServerDefinition) => Promise<Availability | undefined>;
 
@@ -16,14 +16,14 @@ const STRICTNESS: readonly Availability["kind"][] = [
   "self",
 ];
 
-/** Asks every judge about every usable server; the strictest answer counts. */
+/** Asks every judge about every server that is not switched off; the strictest answer counts. */
 export function judgeServers(
   servers: readonly ServerDefinition[],
   judges: readonly Judge[],
 ): Promise<readonly ServerDefinition[]> {
   return Promise.all(
     servers.map(async (server) => {
-      if (server.availability.kind !== "usable") return server;
+      if (server.availability.kind === "disabled") return server;
       const answers = await Promise.all(judges.map((judge) => judge(server)));
       const availability = answers.reduce<Availability>(
         (strictest, answer) => (answer !== undefined && isStricter(answer, strictest) ? answer : strictest),

@@ -17,7 +17,7 @@ function server(name: string, availability: Availability = { kind: "usable" }): 
   };
 }
 
-test("asks every judge about usable servers only, and takes the strictest answer", async () => {
+test("asks every judge about every server that is not switched off, and takes the strictest answer", async () => {
   const asked: string[] = [];
   const answering =
     (answer: Availability | undefined): Judge =>
@@ -31,13 +31,21 @@ test("asks every judge about usable servers only, and takes the strictest answer
     answering(undefined),
   ];
 
-  const judged = await judgeServers([server("on"), server("off", { kind: "disabled", reason: "r" })], judges);
+  const judged = await judgeServers(
+    [
+      server("on"),
+      server("off", { kind: "disabled", reason: "r" }),
+      server("bare", { kind: "needs", what: ["v"] }),
+    ],
+    judges,
+  );
 
   expect(judged.map(({ availability }) => availability)).toEqual([
     { kind: "forbidden", rule: "/policy.json: deny" },
     { kind: "disabled", reason: "r" },
+    { kind: "forbidden", rule: "/policy.json: deny" },
   ]);
-  expect(asked).toEqual(["on", "on", "on"]);
+  expect(asked.sort()).toEqual(["bare", "bare", "bare", "on", "on", "on"]);
 });
 
 test("leaves a server usable that nobody has anything against", async () => {

@@ -1,0 +1,133 @@
+import { defineCommand } from "citty";
+import type { InventoryEntry } from "../app/inventory.ts";
+import type { Config } from "../config/config.ts";
+import { loadConfig } from "../config/load.ts";
+import { BridgeError } from "../core/errors.ts";
+import { createLog } from "../core/log.ts";
+import { safeWordsOf, variableNamesOf } from "../discovery/describe.ts";
+import type { Origin } from "../discovery/server-definition.ts";
+import { didYouMean, MANY } from "./arguments.ts";
+import type { CliContext } from "./context.ts";
+import { print } from "./output.ts";
+import { commandLine, printable } from "./printable.ts";
+import { renderTable, terminalWidth } from "./table.ts";
+
+/** `sandpy servers` */
+export const serversCommand = defineCommand({
+  meta: { name: "servers", description: "List the MCP servers that were found, and why one is not used." },
+  args: {
+    name: {
+      type: "positional",
+      required: false,
+      valueHint: MANY,
+      description: "only these, by name or alias",
+    },
+    all: { type: "boolean", description: "show every place that defines a server" },
+    names: { type: "boolean", description: "print the names alone" },
+    json: { type: "boolean", description: "print JSON" },
+  },
+  run: ({ args, data }) => listServers({ ...args, wanted: args._ }, data),
+});
+
+interface ListOptions {
+  readonly wanted: readonly string[];
+  readonly all?: boolean | undefined;
+  readonly names?: boolean | undefined;
+  readonly json?: boolean | undefined;
+}
+
+async function listServers({ wanted, all, names, json }: ListOptions, { io }: CliContext): Promise<number> {
+  const config = loadConfig(io.env);
+  const log = createLog(config.logLevel, (line) => io.stderr.write(line));
+  const { takeInventory } = await import("../app/inventory.ts");
+  const { entries, problems } = await takeInventory(config, { selfPath: io.selfPath, log });
+  const shown = select(entries, wanted);
+  if (json === true) {
+    const servers = shown.map((entry) => describe(entry, config));
+    return print(io, `${JSON.stringify({ servers, problems }, undefined, 2)}\n`);
+  }
+  if (names === true) return print(io, shown.map(({ server }) => `${printable(server.name)}\n`).join(""));
+  const code = await print(io, renderList(shown, config, all === true, terminalWidth(io.stdout)));
+  for (const { where, message } of problems)
+    io.stderr.write(`sandpy: ${printable(`${where}: ${message}`)}\n`);
+  return code;
+}
+
+function select(entries: readonly InventoryEntry[], wanted: readonly string[]): readonly InventoryEntry[] {
+  if (wanted.length === 0) return entries;
+  return wanted.map((name) => {
+    const found =
+      entries.find(({ server }) => server.name === name) ??
+      entries.find(({ server }) => server.alias === name);
+    if (found !== undefined) return found;
+    const names = entries.map(({ server }) => server.name);
+    throw new BridgeError("UPSTREAM_UNKNOWN_SERVER", `no server is called ${JSON.stringify(name)}`, {
+      hint: didYouMean(name, names) ?? 'Type "sandpy servers" for all of them.',
+    });
+  });
+}
+
+const COLUMNS = [
+  { title: "NAME", minWidth: undefined },
+  { title: "ALIAS", minWidth: undefined },
+  { title: "STATE", minWidth: undefined },
+  { title: "TOOLS", minWidth: undefined },
+  { title: "SERVER", minWidth: 16 },
+  { title: "FROM", minWidth: 16 },
+] as const;
+
+function renderList(
+  entries: readonly InventoryEntry[],
+  config: Config,
+  all: boolean,
+  width: number | undefined,
+): string {
+  if (entries.length === 0) return `No server was found. Define some in a file of ${config.stateDir}.\n`;
+  const rows = entries.map(({ server, toolCount }) => [
+    printable(server.name),
+    server.alias,
+    server.availability.kind,
+    toolCount === undefined ? "-" : String(toolCount),
+    commandLine(safeWordsOf(server, config.env)),
+    placeOf(server.origins[0], config),
+  ]);
+  const lines = renderTable(COLUMNS, rows, width);
+  const reasons = entries.flatMap(({ server, unusable }) =>
+    unusable === undefined ? [] : [printable(`${server.name} ${unusable.reason}. ${unusable.remedy}`)],
+  );
+  const places = entries.flatMap(({ server }) =>
+    server.origins
+      .slice(1)
+      .map((origin) => `${printable(server.name)} is also in ${placeOf(origin, config)}`),
+  );
+  return [lines, reasons, all ? places : []]
+    .filter((part) => part.length > 0)
+    .map((part) => `${part.join("\n")}\n`)
+    .join("\n");
+}
+
+/** The file as people write it, the name there where it is another one, and whose file it is. */
+function placeOf({ client, file, key }: Origin, { homeDir }: Config): string {
+  const short = file.startsWith(`${homeDir}/`) ? `~${file.slice(homeDir.length)}` : file;
+  return printable(`${short}:${key} (${client})`);
+}
+
+function describe({ server, toolCount, unusable }: InventoryEntry, { env }: Config) {
+  const { name, alias, description, transport, origins, availability } = server;
+  const words = safeWordsOf(server, env);
+  const given = variableNamesOf(transport);
+  return {
+    name,
+    alias,
+    description,
+    transport:
+      transport.kind === "stdio"
+        ? { kind: "stdio", command: words[0], args: words.slice(1), cwd: transport.cwd ?? null, env: given }
+        : { kind: transport.protocol, url: words[0], headers: given },
+    origins: origins.map(({ client, scope, file, key }) => ({ client, scope, file, key })),
+    state: availability.kind,
+    reason: unusable?.reason ?? null,
+    remedy: unusable?.remedy ?? null,
+    tools: toolCount ?? null,
+  };
+}
