@@ -20,6 +20,8 @@ export interface ChildOptions {
    * shell) that die of a signal without passing it on. On Windows there are no groups; the process alone is meant.
    */
   readonly ownGroup?: boolean;
+  /** Called once it runs. */
+  readonly onSpawn?: (pid: number) => void;
   /** Gets what it writes to stderr as it comes. */
   readonly onStderr?: (text: string) => void;
 }
@@ -61,6 +63,7 @@ export async function startChild(options: ChildOptions): Promise<Child> {
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
   });
   await once(child, "spawn");
+  if (child.pid !== undefined) options.onSpawn?.(child.pid);
   return new RunningChild(child, ownGroup, options.onStderr);
 }
 

@@ -26,6 +26,8 @@ export interface ConnectOptions {
   readonly stopGraceMs: number;
   /** Told of every server process before the handshake, which may take long. */
   readonly onStart: (process: Killable) => void;
+  /** Called when a server process runs, which leads a process group. */
+  readonly onSpawn: (pid: number) => void;
 }
 
 /** A server process, from before it starts until it has ended. */
@@ -109,6 +111,7 @@ async function shakeHands(
     cwd: settings.cwd,
     env: serverEnvironment(options.env, settings.env, options.childEnv),
     stopGraceMs: options.stopGraceMs,
+    onSpawn: options.onSpawn,
     onStderr: (text) => log("stderr of server", text.trimEnd()),
     onBadLine: (quote) =>
       options.log.warning("server prints to stdout, which belongs to the protocol; the lines are skipped", {

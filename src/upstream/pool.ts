@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { BridgeError, toBridgeError } from "../core/errors.ts";
 import type { Closable } from "../core/lifecycle.ts";
+import { Reaper } from "../core/reaper.ts";
 import type { ServerDefinition } from "../discovery/server-definition.ts";
 import type { ServerSummary } from "../kernel/host-tools.ts";
 import { waitFor } from "./abort.ts";
@@ -36,7 +37,7 @@ export interface LiveServer {
   succeeded(): void;
 }
 
-export interface PoolOptions extends Omit<ConnectOptions, "onStart"> {
+export interface PoolOptions extends Omit<ConnectOptions, "onStart" | "onSpawn"> {
   readonly clock: Clock;
   /** Learns the tools of every server that lists them. */
   readonly catalogue: Catalogue;
@@ -73,6 +74,7 @@ export class Pool implements Closable {
   readonly #live = new Set<Connection>();
   readonly #processes = new Set<Killable>();
   readonly #closed = new AbortController();
+  readonly #reaper = new Reaper();
   readonly #onProcessExit = () => this.#killAll();
   #closing: Promise<void> | undefined;
 
@@ -168,6 +170,7 @@ export class Pool implements Closable {
     if (this.#slots.get(definition.name) !== slot) throw takenAway(definition.name);
     const { log, listMs, clock, catalogue } = this.#options;
     const startedAt = clock.now();
+    let ended = Promise.resolve();
     try {
       // The SDK's client costs 15 ms to load: only those who use a server pay for it.
       const [{ connectServer }, { createToolList }] = await Promise.all([
@@ -179,7 +182,14 @@ export class Pool implements Closable {
         {
           ...this.#options,
           connectMs: definition.startMs ?? this.#options.connectMs,
-          onStart: (process) => this.#track(process),
+          onStart: (process) => {
+            ended = process.ended;
+            this.#track(process);
+          },
+          onSpawn: (pid) => {
+            this.#reaper.watch(pid);
+            void ended.then(() => this.#reaper.forget(pid));
+          },
         },
         this.#closed.signal,
       );
@@ -275,6 +285,7 @@ export class Pool implements Closable {
     const starting = slots.map((slot) => slot.starting?.catch(() => undefined));
     await Promise.all([...[...this.#live].map((connection) => connection.close()), ...starting]);
     process.off("exit", this.#onProcessExit);
+    await this.#reaper.close();
   }
 
   #track(process: Killable): void {
