@@ -4,11 +4,11 @@ import { BridgeError } from "../core/errors.ts";
 import type { ServerDefinition } from "../discovery/server-definition.ts";
 import type { ToolCall, ToolResult, ToolSummary } from "../kernel/host-tools.ts";
 import { abortedError, limitTime, MAX_TIMER_MS, waitFor } from "./abort.ts";
+import { MAX_RESULT_BYTES, REFUSED_RESULT_CODE } from "./messages.ts";
 import { listNames, nearestNames } from "./names.ts";
 import type { LiveServer } from "./pool.ts";
 import { isGone } from "./server-faults.ts";
 import { refusingRule } from "./tool-filter.ts";
-import { MAX_RESULT_BYTES, REFUSED_RESULT_CODE } from "./transport.ts";
 
 const MAY_HAVE_RUN = "The call may have taken effect.";
 

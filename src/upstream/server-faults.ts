@@ -2,16 +2,14 @@ import { access, stat } from "node:fs/promises";
 import { SdkError, SdkErrorCode } from "@modelcontextprotocol/client";
 import type { ChildExit } from "../core/child.ts";
 import { BridgeError } from "../core/errors.ts";
-import type { ServerDefinition, StdioServer } from "../discovery/server-definition.ts";
-import { shortenHome } from "./home-path.ts";
-import { ServerGone, type StdioTransport } from "./transport.ts";
+import type { ServerDefinition } from "../discovery/server-definition.ts";
+import { correctionHint, type StdioDefinition } from "./definitions.ts";
+import { ServerGone } from "./server-gone.ts";
+import type { StdioTransport } from "./transport.ts";
 
 const MAX_LAST_WORDS = 2000;
 
 type Mask = (text: string) => string;
-
-/** A server that is a process of ours. */
-export type StdioDefinition = ServerDefinition & { readonly transport: StdioServer };
 
 /** What is known when a connection could not be made. */
 export interface ConnectFault {
@@ -28,8 +26,7 @@ export interface ConnectFault {
 export async function describeConnectFault(fault: ConnectFault): Promise<BridgeError> {
   const { error, definition, transport, signal, mask } = fault;
   const server = `server ${quote(definition.name)}`;
-  const file = shortenHome(definition.origins[0].file, fault.env["HOME"]);
-  const hint = `Correct its definition ${quote(definition.origins[0].key)} in ${file}.`;
+  const hint = correctionHint(definition, fault.env["HOME"]);
   const data = { server: definition.name };
   const fail = (message: string) =>
     new BridgeError("UPSTREAM_UNREACHABLE", message, { hint, data, cause: error });

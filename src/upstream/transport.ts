@@ -1,32 +1,22 @@
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { type Child, type ChildExit, type ChildOptions, startChild } from "../core/child.ts";
 import { BridgeError } from "../core/errors.ts";
-import { parseExactJson } from "../core/exact-json.ts";
 import { withDeadline } from "../core/lifecycle.ts";
 import { LineSplitter } from "../core/lines.ts";
+import { isMessage, MAX_MESSAGE_BYTES, refuseBadResult, tryParse } from "./messages.ts";
+import { ServerGone } from "./server-gone.ts";
 
-/** One line; what is longer ends the connection, since nobody knows which request it answers. */
-export const MAX_LINE_BYTES = 32 * 1024 ** 2;
-/** One result; a larger one fails its request alone. Below what a frame to the sandbox may have. */
-export const MAX_RESULT_BYTES = 24 * 1024 ** 2;
 /** What a server leaves unread on its stdin stays in memory, also when its requests were given up long ago. */
 const MAX_UNREAD_BYTES = 64 * 1024 ** 2;
 const MAX_BAD_LINES = 1000;
 const MAX_QUOTE = 200;
 const EXIT_AFTER_EOF_MS = 1000;
-/** The JSON-RPC code under which the transport itself answers for a result that is too large or malformed. */
-export const REFUSED_RESULT_CODE = -32_900;
 
 export interface TransportOptions extends Omit<ChildOptions, "ownGroup" | "onStderr"> {
   readonly onStderr: (text: string) => void;
   /** Called for the first line that is not a message. */
   readonly onBadLine: (quote: string) => void;
   readonly stopGraceMs: number;
-}
-
-/** Nothing can be sent: the server has ended, or is ending. */
-export class ServerGone extends Error {
-  override readonly name = "ServerGone";
 }
 
 /**
@@ -40,7 +30,7 @@ export class StdioTransport implements Transport {
   /** The SDK takes a transport with these two for stdio; see `connect.ts` for why that matters. */
   readonly stderr = null;
   readonly #options: TransportOptions;
-  readonly #splitter = new LineSplitter(MAX_LINE_BYTES);
+  readonly #splitter = new LineSplitter(MAX_MESSAGE_BYTES);
   readonly #decoder = new TextDecoder();
   #process: Child | undefined;
   #exit: ChildExit | undefined;
@@ -136,7 +126,10 @@ export class StdioTransport implements Transport {
       for await (const chunk of source.stdout) {
         for (const line of this.#splitter.push(chunk)) {
           if (line.kind === "overflow") {
-            this.#fail(`wrote a line of more than ${MAX_LINE_BYTES} bytes on its stdout`, "LIMIT_EXCEEDED");
+            this.#fail(
+              `wrote a line of more than ${MAX_MESSAGE_BYTES} bytes on its stdout`,
+              "LIMIT_EXCEEDED",
+            );
           } else this.#receive(this.#decoder.decode(line.bytes), line.bytes.length);
         }
         if (this.#fault !== undefined) return;
@@ -183,28 +176,4 @@ function parseLine(line: string): unknown {
   const start = line.indexOf('{"');
   const rest = whole === undefined && start > 0 ? tryParse(line.slice(start)) : undefined;
   return isMessage(rest) && !("method" in rest) ? rest : undefined;
-}
-
-function tryParse(text: string): unknown {
-  try {
-    return parseExactJson(text);
-  } catch {
-    return undefined; // not JSON: the caller counts it
-  }
-}
-
-function isMessage(value: unknown): value is Readonly<Record<string, unknown>> {
-  if (typeof value !== "object" || value === null || !("jsonrpc" in value) || value.jsonrpc !== "2.0")
-    return false;
-  return "method" in value || ("id" in value && ("result" in value || "error" in value));
-}
-
-/** The SDK drops an answer that it cannot read, and its request would hang: answer with an error in its place. */
-function refuseBadResult(message: Readonly<Record<string, unknown>>, bytes: number): unknown {
-  if (!("result" in message)) return message;
-  const { id, result } = message;
-  const isTooLarge = bytes > MAX_RESULT_BYTES;
-  if (!isTooLarge && typeof result === "object" && result !== null && !Array.isArray(result)) return message;
-  const text = isTooLarge ? `the result has ${bytes} bytes` : "the result is not an object";
-  return { jsonrpc: "2.0", id, error: { code: REFUSED_RESULT_CODE, message: text, data: { isTooLarge } } };
 }

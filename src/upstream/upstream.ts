@@ -6,6 +6,7 @@ import { Catalogue, type CatalogueReader } from "./catalogue/catalogue.ts";
 import type { ClientPeer } from "./client-peer.ts";
 import { type Clock, Pool, systemClock } from "./pool.ts";
 import { Registry } from "./registry.ts";
+import { createRemembered } from "./remembered.ts";
 import { createSessionTools } from "./session-tools.ts";
 
 const CONNECT_MS = 30_000;
@@ -51,7 +52,18 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   const { log, env, childEnv = {}, clock = systemClock, idleMs = IDLE_MS, limits = {} } = options;
   const { connectMs = CONNECT_MS, listMs = LIST_MS, stopGraceMs = STOP_GRACE_MS } = limits;
   const catalogue = new Catalogue({ folder: options.catalogueDir, log });
-  const pool = new Pool({ catalogue, log, env, childEnv, clock, connectMs, listMs, stopGraceMs, idleMs });
+  const pool = new Pool({
+    catalogue,
+    remembered: createRemembered(),
+    log,
+    env,
+    childEnv,
+    clock,
+    connectMs,
+    listMs,
+    stopGraceMs,
+    idleMs,
+  });
   const report = createReporter(log);
   const registry = new Registry({
     discover: options.discover,

@@ -2,7 +2,12 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createLog } from "../../src/core/log.ts";
-import type { Discovery, ServerDefinition, StdioServer } from "../../src/discovery/server-definition.ts";
+import type {
+  Discovery,
+  RemoteServer,
+  ServerDefinition,
+  StdioServer,
+} from "../../src/discovery/server-definition.ts";
 import type { HostTools } from "../../src/kernel/host-tools.ts";
 import type { Clock } from "../../src/upstream/pool.ts";
 import { createUpstream, type Upstream, type UpstreamOptions } from "../../src/upstream/upstream.ts";
@@ -30,6 +35,20 @@ export function define(name: string, settings: Settings): ServerDefinition {
     origins: [{ client: "sandpy", scope: "user", file: "/home/u/MCPs/all.json", key: name }],
     fingerprint: name,
   };
+}
+
+/** A server that is reached by URL. */
+export function remote(name: string, url: string, settings: Partial<RemoteServer> = {}): ServerDefinition {
+  const headers = {};
+  const transport = {
+    kind: "remote",
+    protocol: "auto",
+    url,
+    headers,
+    oauth: undefined,
+    ...settings,
+  } as const;
+  return { ...define(name, {}), transport, fingerprint: `${name} ${url}` };
 }
 
 /** The scripted server under a name. */

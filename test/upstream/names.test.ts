@@ -28,7 +28,7 @@ test.each([
 });
 
 test("masks the values of an environment, the longest first, and leaves short ones", () => {
-  const mask = createMask({ TOKEN: "abcdef", LONG: "abcdef-123", DEBUG: "1" });
+  const mask = createMask(["abcdef", "abcdef-123", "1"]);
 
   expect(mask("abcdef-123 and abcdef at 1")).toBe("*** and *** at 1");
 });

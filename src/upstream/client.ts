@@ -1,0 +1,49 @@
+import { Client, type VersionNegotiationOptions } from "@modelcontextprotocol/client";
+import type { Log } from "../core/log.ts";
+import { VERSION } from "../core/version.ts";
+
+/** The SDK quotes whole messages in its errors. */
+const MAX_LOGGED_CHARS = 4096;
+
+/** One MCP client, not yet connected, as every transport needs it. */
+export interface NewClient {
+  readonly client: Client;
+  /** Resolves when the connection has ended. */
+  readonly ended: Promise<void>;
+  /** The server says that its tools changed, or lost its session and may have others now. */
+  toolsChanged(): void;
+  onToolsChanged(listener: () => void): void;
+}
+
+export interface ClientOptions {
+  readonly mode: VersionNegotiationOptions["mode"];
+  readonly server: string;
+  readonly log: Log;
+  readonly mask: (text: string) => string;
+}
+
+export function createClient({ mode, server, log, mask }: ClientOptions): NewClient {
+  let onToolsChanged = () => {};
+  const toolsChanged = () => onToolsChanged();
+  const client = new Client(
+    { name: "sandpy", version: VERSION },
+    {
+      versionNegotiation: mode === undefined ? {} : { mode },
+      // In the newest revision this subscribes; a fetch is left to the next reader.
+      listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: toolsChanged } },
+    },
+  );
+  const ended = new Promise<void>((resolve) => {
+    client.onclose = resolve;
+  });
+  client.onerror = ({ message }) =>
+    log.debug("protocol fault of server", { server, detail: mask(message.slice(0, MAX_LOGGED_CHARS)) });
+  return {
+    client,
+    ended,
+    toolsChanged,
+    onToolsChanged: (listener) => {
+      onToolsChanged = listener;
+    },
+  };
+}

@@ -1,0 +1,105 @@
+import { ProtocolError, type Transport } from "@modelcontextprotocol/client";
+import type { BridgeError } from "../core/errors.ts";
+import { createClient } from "./client.ts";
+import type { Connection, ConnectOptions } from "./connect.ts";
+import type { StdioDefinition } from "./definitions.ts";
+import { serverEnvironment } from "./environment.ts";
+import { createMask } from "./mask.ts";
+import { describeConnectFault, describeEnd } from "./server-faults.ts";
+import { StdioTransport } from "./transport.ts";
+
+const METHOD_NOT_FOUND = -32_601;
+const UNSUPPORTED_VERSION = -32_022;
+const MAX_LOGGED_CHARS = 4096;
+
+/**
+ * Starts a server that is a process and shakes hands with it.
+ *
+ * The handshake is `initialize`, which every server of today answers. Only one that refuses it is started again and
+ * asked by `server/discover` (the revision of 2026-07-28), and so at once the next time: asking so first would cost all
+ * others a second process or a round trip, and some servers exit on a request before `initialize`.
+ */
+export async function connectStdio(
+  definition: StdioDefinition,
+  options: ConnectOptions,
+  signal: AbortSignal,
+): Promise<Connection> {
+  const { eras } = options.remembered;
+  const isKnown = eras.get(definition.fingerprint) === "modern";
+  if (!isKnown) {
+    try {
+      return await shakeHands(definition, "legacy", options, signal);
+    } catch (error) {
+      if (!(error instanceof HandshakeRefused)) throw error;
+      options.log.debug("server refused initialize, trying server/discover", { server: definition.name });
+    }
+  }
+  try {
+    const connection = await shakeHands(definition, "auto", options, signal);
+    eras.set(definition.fingerprint, connection.client.getProtocolEra());
+    return connection;
+  } catch (error) {
+    eras.set(definition.fingerprint, undefined);
+    throw error instanceof HandshakeRefused ? error.fault : error;
+  }
+}
+
+/** The server is up and speaks JSON-RPC, but not this handshake. */
+class HandshakeRefused extends Error {
+  readonly fault: BridgeError;
+
+  constructor(fault: BridgeError) {
+    super(fault.message);
+    this.fault = fault;
+  }
+}
+
+async function shakeHands(
+  definition: StdioDefinition,
+  mode: "legacy" | "auto",
+  options: ConnectOptions,
+  signal: AbortSignal,
+): Promise<Connection> {
+  const { name, transport: settings } = definition;
+  const { log } = options;
+  const mask = createMask(Object.values(settings.env));
+  const transport = new StdioTransport({
+    command: settings.command,
+    args: settings.args,
+    cwd: settings.cwd,
+    env: serverEnvironment(options.env, settings.env, options.childEnv),
+    stopGraceMs: options.stopGraceMs,
+    onSpawn: options.onSpawn,
+    onStderr: (text) => {
+      const detail = mask(text.trimEnd().slice(0, MAX_LOGGED_CHARS));
+      log.debug("stderr of server", { server: name, detail });
+    },
+    onBadLine: (quote) =>
+      log.warning("server prints to stdout, which belongs to the protocol; the lines are skipped", {
+        server: name,
+        first: mask(quote),
+      }),
+  });
+  const { client, ended, toolsChanged, onToolsChanged } = createClient({ mode, server: name, log, mask });
+  const killable = { ended, kill: () => transport.kill() };
+  options.onStart(killable);
+  try {
+    await client.connect(transport as Transport, { signal, timeout: options.connectMs });
+  } catch (error) {
+    await transport.close();
+    const fault = await describeConnectFault({ error, definition, transport, signal, mask, ...options });
+    const isRefusal =
+      error instanceof ProtocolError && [METHOD_NOT_FOUND, UNSUPPORTED_VERSION].includes(error.code);
+    throw isRefusal ? new HandshakeRefused(fault) : fault;
+  }
+  // Also from a server that did not announce that it would say so.
+  client.setNotificationHandler("notifications/tools/list_changed", toolsChanged);
+  return {
+    ...killable,
+    client,
+    pid: transport.pid,
+    onToolsChanged,
+    endError: () => describeEnd(definition, transport, mask),
+    close: () => transport.close(),
+  };
+}

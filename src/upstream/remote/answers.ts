@@ -1,0 +1,68 @@
+import {
+  isMessage,
+  MAX_MESSAGE_BYTES,
+  type RawMessage,
+  refusal,
+  refuseBadResult,
+  tryParse,
+} from "../messages.ts";
+import { filterEvents } from "./event-stream.ts";
+import { mediaTypeOf, readBody, withBody } from "./server-fetch.ts";
+import type { StandIns } from "./stand-ins.ts";
+
+/** Of a body that is no answer of MCP: error pages and the like. */
+const MAX_OTHER_BYTES = 64 * 1024;
+
+export interface AnswerOptions {
+  /** The id of the request that the response answers, as JSON; `undefined` for the standing stream. */
+  readonly request: string | undefined;
+  /** During the handshake the SDK is to see what came: it draws its conclusions from what is wrong with it. */
+  readonly isHandshake: () => boolean;
+  readonly standIns: StandIns;
+  readonly onBadText: (text: string) => void;
+}
+
+/** Bounds a server's response, and puts stand-ins in the place of the results in it. */
+export async function guardAnswer(response: Response, options: AnswerOptions): Promise<Response> {
+  const type = response.ok ? mediaTypeOf(response) : "";
+  if (type === "text/event-stream" && response.body !== null) {
+    return withBody(response, response.body.pipeThrough(createEventFilter(options)));
+  }
+  if (type !== "application/json") {
+    return withBody(response, (await readBody(response, MAX_OTHER_BYTES)).text);
+  }
+  const { text, bytes, isCut } = await readBody(response, MAX_MESSAGE_BYTES);
+  if (isCut) return withBody(response, JSON.stringify(tooLarge(options)));
+  if (options.isHandshake()) return withBody(response, text);
+  const messages = standInFor(text, bytes, options);
+  if (messages.length > 0) return withBody(response, `[${messages.join(",")}]`);
+  // The request would wait for ever.
+  return withBody(response, JSON.stringify(refusal(idOf(options), "the answer is no message of JSON-RPC")));
+}
+
+function createEventFilter(options: AnswerOptions): TransformStream<Uint8Array, Uint8Array> {
+  return filterEvents({
+    maxBytes: MAX_MESSAGE_BYTES,
+    replace: (data, bytes) => (options.isHandshake() ? [data] : standInFor(data, bytes, options)),
+    overflow: () => (options.request === undefined ? [] : [JSON.stringify(tooLarge(options))]),
+  });
+}
+
+function standInFor(text: string, bytes: number, options: AnswerOptions): string[] {
+  const parsed = tryParse(text);
+  const messages = Array.isArray(parsed) ? parsed : [parsed];
+  if (!messages.every(isMessage)) options.onBadText(text);
+  return messages.filter(isMessage).map((message) => {
+    const checked = refuseBadResult(message, bytes);
+    const isResult = "result" in checked && !("method" in checked);
+    return isResult ? options.standIns.keep(checked, options.request) : JSON.stringify(checked);
+  });
+}
+
+function tooLarge(options: AnswerOptions): RawMessage {
+  return refusal(idOf(options), `the answer has more than ${MAX_MESSAGE_BYTES} bytes`, true);
+}
+
+function idOf({ request }: AnswerOptions): unknown {
+  return request === undefined ? null : JSON.parse(request);
+}

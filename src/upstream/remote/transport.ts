@@ -1,0 +1,327 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  type AuthProvider,
+  type FetchLike,
+  type JSONRPCMessage,
+  SdkHttpError,
+  SSEClientTransport,
+  SseError,
+  StreamableHTTPClientTransport,
+  type Transport,
+  type TransportSendOptions,
+} from "@modelcontextprotocol/client";
+import type { BridgeError } from "../../core/errors.ts";
+import { withDeadline } from "../../core/lifecycle.ts";
+import { isMessage, type RawMessage, refusal, tryParse } from "../messages.ts";
+import { ServerGone } from "../server-gone.ts";
+import { guardAnswer } from "./answers.ts";
+import { createReconnector } from "./reconnector.ts";
+import { SessionRenewal } from "./renewal.ts";
+import type { Endpoint } from "./server-fetch.ts";
+import { mediaTypeOf } from "./server-fetch.ts";
+import { StandIns } from "./stand-ins.ts";
+
+/** Tells our `fetch` which request it carries; it goes no further. */
+const REQUEST_HEADER = "x-sandpy-request";
+/** The pauses before a connection is tried again that was refused: a server that restarts is back within a few seconds. */
+const REFUSED_PAUSES_MS = [100, 200, 400, 800, 1500, 2000];
+/** A notification has nobody who waits for it. */
+const NOTIFICATION_MS = 30_000;
+const GOODBYE_MS = 1000;
+
+export type RemoteProtocol = "http" | "sse";
+
+export interface RemoteTransportOptions {
+  readonly protocol: RemoteProtocol;
+  readonly endpoint: Endpoint;
+  readonly fetch: FetchLike;
+  readonly authProvider: AuthProvider | undefined;
+  /** Milliseconds for a new session in place of one that the server has forgotten. */
+  readonly renewMs: number;
+  /** Turns what a request failed with into an error that names the server. */
+  readonly describe: (error: unknown) => BridgeError;
+  /** The server had forgotten the session, and there is a new one. */
+  readonly onRenewed: () => void;
+  readonly onBadText: (text: string) => void;
+}
+
+interface Pending {
+  readonly id: unknown;
+  readonly abort: AbortController;
+  /** Its answer comes as a stream of events, which may go on after the request was sent. */
+  isStreamed: boolean;
+  /** Stops listening to the signal of whoever waits. */
+  forgetCaller?: () => void;
+}
+
+/**
+ * The SDK's transports for servers that are reached by URL, with what they leave open: bodies are bounded, results keep
+ * every digit, a request never waits for an answer that cannot come any more, and a session that the server has
+ * forgotten is replaced once, together with a connection that was refused. Only what the server certainly did not act on
+ * is sent again.
+ */
+export class RemoteTransport implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: (message: JSONRPCMessage) => void;
+  /** The newest revision cancels a request by closing its stream. */
+  readonly hasPerRequestStream: boolean;
+  readonly #options: RemoteTransportOptions;
+  readonly #inner: StreamableHTTPClientTransport | SSEClientTransport;
+  readonly #standIns = new StandIns();
+  readonly #pending = new Map<string, Pending>();
+  readonly #renewal: SessionRenewal;
+  readonly #reconnector = createReconnector();
+  #isHandshake = true;
+  #isClosed = false;
+  #fault: BridgeError | undefined;
+
+  constructor(options: RemoteTransportOptions) {
+    const { protocol, endpoint, authProvider } = options;
+    this.#options = options;
+    this.hasPerRequestStream = protocol === "http";
+    const settings = {
+      fetch: this.#fetch.bind(this),
+      ...(authProvider === undefined ? {} : { authProvider }),
+    };
+    this.#inner =
+      protocol === "sse"
+        ? new SSEClientTransport(endpoint.url, settings)
+        : new StreamableHTTPClientTransport(endpoint.url, {
+            ...settings,
+            reconnectionScheduler: this.#reconnector.schedule,
+          });
+    this.#renewal = new SessionRenewal(
+      (message, requestSignal) => this.#deliver(message as JSONRPCMessage, { requestSignal }),
+      options.renewMs,
+    );
+    this.#inner.onmessage = (message) => this.#receive(this.#standIns.exchange(message) as RawMessage);
+    this.#inner.onerror = (error) => this.#onError(error);
+    this.#inner.onclose = () => this.#onClose();
+  }
+
+  /** Why the connection ended, if it did not end because we closed it. */
+  get fault(): BridgeError | undefined {
+    return this.#fault;
+  }
+
+  /** From now on the client is connected: errors name the server, and a lost session is replaced. */
+  finishHandshake(): void {
+    this.#isHandshake = false;
+  }
+
+  start(): Promise<void> {
+    return this.#inner.start();
+  }
+
+  setProtocolVersion(version: string): void {
+    this.#inner.setProtocolVersion(version);
+  }
+
+  async send(message: JSONRPCMessage, options: TransportSendOptions = {}): Promise<void> {
+    if (this.#isClosed) throw new ServerGone("the connection is closed");
+    this.#renewal.observe(message);
+    if (!("method" in message) || !("id" in message)) return this.#sendOther(message, options);
+    const key = JSON.stringify(message.id);
+    const pending: Pending = { id: message.id, abort: new AbortController(), isStreamed: false };
+    this.#pending.set(key, pending);
+    const giveUp = () => this.#giveUp(key);
+    options.requestSignal?.addEventListener("abort", giveUp, { once: true });
+    pending.forgetCaller = () => options.requestSignal?.removeEventListener("abort", giveUp);
+    if (options.requestSignal?.aborted) giveUp();
+    const post = () => this.#postRequest(message, pending, options);
+    try {
+      if (this.#isHandshake) return await post();
+      await this.#sendWithPatience(message, pending.abort.signal, post);
+    } catch (error) {
+      this.#forget(key);
+      if (this.#isHandshake) throw error;
+      const answer = answerIn(error, message);
+      if (answer === undefined) throw this.#describe(error);
+      this.#receive(answer);
+    }
+  }
+
+  async close(): Promise<void> {
+    if (!this.#isClosed && this.#inner instanceof StreamableHTTPClientTransport) {
+      const goodbye = this.#inner.terminateSession(); // a courtesy
+      await withDeadline(goodbye, GOODBYE_MS, "the end of the session").catch(() => undefined);
+    }
+    this.kill();
+  }
+
+  /** Ends everything at once. */
+  kill(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    for (const key of [...this.#pending.keys()]) this.#giveUp(key);
+    void this.#inner.close();
+  }
+
+  /** Sends a notification, or an answer to a request of the server. */
+  async #sendOther(message: JSONRPCMessage, options: TransportSendOptions): Promise<void> {
+    const requestSignal = AbortSignal.timeout(NOTIFICATION_MS);
+    try {
+      await this.#deliver(message, { ...options, requestSignal });
+    } finally {
+      if ("method" in message && message.method === "notifications/cancelled") {
+        this.#giveUp(JSON.stringify(message.params?.["requestId"]));
+      }
+    }
+  }
+
+  async #sendWithPatience(
+    message: JSONRPCMessage,
+    signal: AbortSignal,
+    post: () => Promise<void>,
+  ): Promise<void> {
+    for (const pauseMs of [...REFUSED_PAUSES_MS, undefined]) {
+      try {
+        return await this.#sendInSession(message, signal, post);
+      } catch (error) {
+        if (pauseMs === undefined || !isRefused(error) || signal.aborted) throw error;
+        await sleep(pauseMs, undefined, { ref: false, signal });
+      }
+    }
+  }
+
+  async #sendInSession(
+    message: JSONRPCMessage,
+    signal: AbortSignal,
+    post: () => Promise<void>,
+  ): Promise<void> {
+    const session = this.#sessionId;
+    try {
+      return await post();
+    } catch (error) {
+      if (session === undefined || !isSessionUnknown(error, message) || signal.aborted) throw error;
+    }
+    // A session that is new by now is another request's work.
+    if (this.#sessionId === session) await this.#renew();
+    signal.throwIfAborted();
+    await post();
+  }
+
+  async #renew(): Promise<void> {
+    try {
+      const version = await this.#renewal.renew();
+      if (version === undefined) return; // another request had it done
+      this.#inner.setProtocolVersion(version);
+      this.#options.onRenewed();
+    } catch (error) {
+      // Perhaps it speaks another revision now: only a new connection finds out.
+      if (!isRefused(error)) this.#end(this.#options.describe(error));
+      throw error;
+    }
+  }
+
+  async #postRequest(
+    message: JSONRPCMessage,
+    pending: Pending,
+    options: TransportSendOptions,
+  ): Promise<void> {
+    const key = JSON.stringify(pending.id);
+    await this.#deliver(message, {
+      ...options,
+      headers: { ...options.headers, [REQUEST_HEADER]: key },
+      requestSignal: pending.abort.signal,
+      // Who looks after the end of the stream has no answer that it waits for.
+      onRequestStreamEnd: options.onRequestStreamEnd ?? (() => this.#refuseUnanswered(key)),
+    });
+    if (this.hasPerRequestStream && !pending.isStreamed) this.#refuseUnanswered(key);
+  }
+
+  /** By the transport that there is: the older one knows no options. */
+  #deliver(message: JSONRPCMessage, options: TransportSendOptions): Promise<void> {
+    return (this.#inner as Transport).send(message, options);
+  }
+
+  async #fetch(url: string | URL, init: RequestInit = {}): Promise<Response> {
+    const headers = new Headers(init.headers);
+    const key = headers.get(REQUEST_HEADER) ?? undefined;
+    headers.delete(REQUEST_HEADER);
+    const response = await this.#options.fetch(url, { ...init, headers });
+    const pending = key === undefined ? undefined : this.#pending.get(key);
+    if (pending !== undefined) pending.isStreamed = mediaTypeOf(response) === "text/event-stream";
+    return guardAnswer(response, {
+      request: key,
+      isHandshake: () => this.#isHandshake,
+      standIns: this.#standIns,
+      onBadText: this.#options.onBadText,
+    });
+  }
+
+  #receive(message: RawMessage): void {
+    this.#reconnector.reset();
+    if ("id" in message && !("method" in message)) this.#forget(JSON.stringify(message["id"]));
+    if (!this.#renewal.take(message)) this.onmessage?.(message as JSONRPCMessage);
+  }
+
+  /** The transport is done with a request and its answer did not come: whoever waits is told so. */
+  #refuseUnanswered(key: string): void {
+    const pending = this.#pending.get(key);
+    this.#forget(key);
+    if (pending === undefined || pending.abort.signal.aborted) return;
+    const text = "the server ended its answer before the result: the call may have been carried out";
+    if (this.#isHandshake) this.#onError(new Error(text));
+    else this.#receive(refusal(pending.id, text));
+  }
+
+  #giveUp(key: string): void {
+    this.#pending.get(key)?.abort.abort();
+    this.#standIns.forget(key);
+    this.#forget(key);
+  }
+
+  #forget(key: string): void {
+    this.#pending.get(key)?.forgetCaller?.();
+    this.#pending.delete(key);
+  }
+
+  #describe(error: unknown): unknown {
+    const fault = this.#options.describe(error);
+    // Others may still get their answers.
+    if (fault.code === "UPSTREAM_UNREACHABLE" && this.#pending.size === 0) this.#end(fault);
+    return fault;
+  }
+
+  #end(fault: BridgeError): void {
+    if (this.#isClosed) return;
+    this.#fault = fault;
+    this.kill();
+  }
+
+  #onError(error: Error): void {
+    this.onerror?.(error);
+    // The older protocol has one stream for all answers: without it none will come.
+    if (!this.#isHandshake && error instanceof SseError) this.#end(this.#options.describe(error));
+  }
+
+  #onClose(): void {
+    this.#isClosed = true;
+    this.#reconnector.cancel();
+    this.onclose?.();
+  }
+
+  get #sessionId(): string | undefined {
+    return this.#inner instanceof StreamableHTTPClientTransport ? this.#inner.sessionId : undefined;
+  }
+}
+
+/** Nothing was sent: there was nobody to send it to. */
+export function isRefused(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "ECONNREFUSED";
+}
+
+/** 404 is what the specification says; servers also answer 400. One that answers the request itself knows the session. */
+function isSessionUnknown(error: unknown, message: JSONRPCMessage): boolean {
+  if (!(error instanceof SdkHttpError) || (error.status !== 404 && error.status !== 400)) return false;
+  return answerIn(error, message) === undefined;
+}
+
+/** The answer of JSON-RPC to `request` that came under a status which says that it failed. */
+function answerIn(error: unknown, request: JSONRPCMessage): RawMessage | undefined {
+  if (!(error instanceof SdkHttpError) || !("id" in request)) return undefined;
+  const body = tryParse(String(error.data.text ?? ""));
+  return isMessage(body) && "error" in body && body["id"] === request.id ? body : undefined;
+}

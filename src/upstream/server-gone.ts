@@ -1,0 +1,4 @@
+/** Nothing can be sent: the server has ended, or is ending. */
+export class ServerGone extends Error {
+  override readonly name = "ServerGone";
+}
