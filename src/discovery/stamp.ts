@@ -1,18 +1,20 @@
 import { stat } from "node:fs/promises";
 import type { Config } from "../config/config.ts";
 import { CONFIG_SOURCES } from "./clients.ts";
+import { locatePolicies } from "./policies/load-policies.ts";
 import { TrustStore } from "./trust/trust-store.ts";
 
 /**
  * A text that is another one after any change of the files that `discover` reads: those that are there, those that may
- * come, and what the user trusts. It costs one look at each, without reading it: this is done far more often than the
+ * come, what policies say, and what the user trusts. It costs one look at each, without reading it: this is done far more often than the
  * files change, and works on every file system, where notifications of changes do not.
  */
 export async function stampOf(config: Config): Promise<string> {
   const located = await Promise.all(
     CONFIG_SOURCES.map((source) => source.locate(config).catch((error: unknown) => [String(error)])),
   );
-  const paths = [...located.flat(), new TrustStore(config.dataDir).file];
+  const policies = await locatePolicies(config);
+  const paths = [...located.flat(), ...policies, new TrustStore(config.dataDir).file];
   return (await Promise.all(paths.map(stampOfFile))).join("\n");
 }
 

@@ -1,9 +1,11 @@
 import type { Config } from "../../config/config.ts";
 import { BridgeError } from "../../core/errors.ts";
+import { loadPolicies } from "../policies/load-policies.ts";
 import type { DiscoveryProblem } from "../server-definition.ts";
 import { type TrustEntry, TrustStore } from "../trust/trust-store.ts";
 import { createDepthJudge } from "./depth.ts";
 import type { Judge } from "./judge.ts";
+import { createPolicyJudge } from "./policy.ts";
 import { createSelfJudge } from "./self.ts";
 import { createTrustJudge } from "./trust.ts";
 
@@ -27,6 +29,9 @@ export async function createJudges(config: Config, { selfPath }: JudgeOptions): 
     judges.push(createSelfJudge({ selfPath, searchPath: config.env["PATH"] ?? "" }));
     judges.push(createDepthJudge(config.depth));
   }
+  const { policies, problems: faults } = await loadPolicies(config);
+  judges.push(createPolicyJudge(policies));
+  problems.push(...faults);
   if (!config.trustProject) judges.push(createTrustJudge(await readTrust(config, problems)));
   return { judges, problems };
 }

@@ -17,35 +17,23 @@ function server(name: string, availability: Availability = { kind: "usable" }): 
   };
 }
 
-test("asks every judge about every server that is not switched off, and takes the strictest answer", async () => {
-  const asked: string[] = [];
-  const answering =
-    (answer: Availability | undefined): Judge =>
-    async ({ name }) => {
-      asked.push(name);
-      return answer;
-    };
-  const judges = [
-    answering({ kind: "forbidden", rule: "/policy.json: deny" }),
-    answering({ kind: "untrusted", folder: "/p", changed: false }),
-    answering(undefined),
-  ];
+const answering =
+  (answer: Availability | undefined): Judge =>
+  async () =>
+    answer;
 
-  const judged = await judgeServers(
-    [
-      server("on"),
-      server("off", { kind: "disabled", reason: "r" }),
-      server("bare", { kind: "needs", what: ["v"] }),
-    ],
-    judges,
-  );
+test.each<[Availability, readonly (Availability | undefined)[], Availability["kind"]]>([
+  [{ kind: "usable" }, [undefined, { kind: "forbidden", rule: "r" }, { kind: "self" }], "forbidden"],
+  [{ kind: "usable" }, [{ kind: "untrusted", folder: "/p", changed: false }, undefined], "untrusted"],
+  [{ kind: "needs", what: ["v"] }, [{ kind: "untrusted", folder: "/p", changed: false }], "untrusted"],
+  [{ kind: "needs", what: ["v"] }, [undefined], "needs"],
+  [{ kind: "disabled", reason: "r" }, [{ kind: "untrusted", folder: "/p", changed: false }], "disabled"],
+  [{ kind: "disabled", reason: "r" }, [{ kind: "self" }], "disabled"],
+  [{ kind: "disabled", reason: "r" }, [{ kind: "forbidden", rule: "r" }], "forbidden"],
+])("takes the strictest answer: %j, %j", async (own, answers, expected) => {
+  const [judged] = await judgeServers([server("x", own)], answers.map(answering));
 
-  expect(judged.map(({ availability }) => availability)).toEqual([
-    { kind: "forbidden", rule: "/policy.json: deny" },
-    { kind: "disabled", reason: "r" },
-    { kind: "forbidden", rule: "/policy.json: deny" },
-  ]);
-  expect(asked.sort()).toEqual(["bare", "bare", "bare", "on", "on", "on"]);
+  expect(judged?.availability.kind).toBe(expected);
 });
 
 test("leaves a server usable that nobody has anything against", async () => {

@@ -93,8 +93,8 @@ describe("a file that cannot be relied on", () => {
     mkdirSync(folder);
     writeFileSync(file, content, { mode: 0o600 });
 
-    for (const work of [store().read(), store().update(() => [entry("a")])]) {
-      const { code, message, hint } = await faultOf(work);
+    for (const work of [() => store().read(), () => store().update(() => [entry("a")])]) {
+      const { code, message, hint } = await faultOf(work());
       expect(code).toBe("CONFIG_INVALID");
       expect(message).toStartWith(`${file}, which says what you trust, ${part}`);
       expect(hint).toContain("sandpy trust");
