@@ -1,4 +1,5 @@
 import type { Readable, Writable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Config } from "../config/config.ts";
 import { childDepthVariables } from "../config/depth.ts";
 import { detectEngine } from "../container/detect.ts";
@@ -8,8 +9,7 @@ import { VERSION } from "../core/version.ts";
 import { discover } from "../discovery/discover.ts";
 import { stampOf } from "../discovery/stamp.ts";
 import { parseRpc } from "../kernel/rpc.ts";
-import { createServer } from "../mcp/server.ts";
-import { type StdioServing, serveStdio } from "../mcp/stdio.ts";
+import type { StdioServing } from "../mcp/stdio.ts";
 import type { KernelSource } from "../session/kernel-source.ts";
 import { createSession } from "../session/python-session.ts";
 import type { Session } from "../session/session.ts";
@@ -17,6 +17,7 @@ import { createUpstream } from "../upstream/upstream.ts";
 import { catalogueFolder } from "./inventory.ts";
 import { KernelLauncher } from "./kernel-launcher.ts";
 import { createSessionRunner } from "./session-runner.ts";
+import { serveOnceSpokenTo } from "./stdio-service.ts";
 import { WarmPool } from "./warm-pool.ts";
 
 /** Closing a session may take a kill of its container, closing the upstream the stop ladder of a child. */
@@ -26,6 +27,8 @@ const CLOSE_DEADLINE_MS = 8000;
 const CALL_PULL_WAIT_MS = 25_000;
 /** Who started a program from a shell has all the time that a pull may take. */
 const SHELL_PULL_WAIT_MS = 15 * 60_000;
+/** An engine that is known is called within 10 ms; where it must be looked for first, the client need not wait for that. */
+const LAUNCH_WAIT_MS = 25;
 
 export interface BridgeOptions {
   readonly log: Log;
@@ -33,7 +36,7 @@ export interface BridgeOptions {
   readonly selfPath?: string;
 }
 
-/** The whole house, wired. Nothing is looked for or started before a client has connected or code runs. */
+/** The whole house, wired. Nothing is looked for or started before a client speaks or code runs. */
 export interface Bridge extends Closable {
   /** A new sandbox with its own state; the bridge closes it at the latest when it closes itself. */
   openSession(): Session;
@@ -55,17 +58,19 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
   });
   scope.add("the upstream servers", () => upstream.close());
   const closing = new AbortController();
-  const createLauncher = (pullWaitMs: number) =>
+  const createLauncher = (pullWaitMs: number, onLaunch?: () => void) =>
     new KernelLauncher({
       config,
       log,
       findEngine: (signal) =>
         detectEngine({ engine: config.engine, ociRuntime: config.ociRuntime, env: config.env, log }, signal),
       pullWaitMs,
+      onLaunch,
       signal: closing.signal,
     });
+  const launched = Promise.withResolvers<void>();
   const pool = new WarmPool({
-    kernels: createLauncher(CALL_PULL_WAIT_MS),
+    kernels: createLauncher(CALL_PULL_WAIT_MS, launched.resolve),
     log,
     idleTimeoutMs: config.idleTimeoutMs,
   });
@@ -103,20 +108,33 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
         timeoutSeconds: config.timeoutMs / 1000,
         maxTimeoutSeconds: config.maxTimeoutMs / 1000,
       };
-      return serveStdio({
-        createServer(shutdown) {
-          pool.warm(); // a client has connected: its first call is to find a sandbox
-          return createServer(runner, {
-            name: "sandpy",
-            version: VERSION,
-            defaults,
-            outputMode,
+      return serveOnceSpokenTo({
+        stdin: io.stdin,
+        async onClient() {
+          pool.warm(); // its first call is to find a sandbox
+          await Promise.race([launched.promise, sleep(LAUNCH_WAIT_MS, undefined, { ref: false })]);
+        },
+        async serve() {
+          const [{ createServer }, { serveStdio }] = await Promise.all([
+            import("../mcp/server.ts"),
+            import("../mcp/stdio.ts"),
+          ]);
+          return serveStdio({
+            createServer(shutdown) {
+              pool.warm(); // unless that was done when the client began to speak
+              return createServer(runner, {
+                name: "sandpy",
+                version: VERSION,
+                defaults,
+                outputMode,
+                log,
+                shutdown,
+              });
+            },
             log,
-            shutdown,
+            ...io,
           });
         },
-        log,
-        ...io,
       });
     },
     close,

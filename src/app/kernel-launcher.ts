@@ -24,6 +24,8 @@ export interface KernelLauncherOptions {
   readonly findEngine: (signal: AbortSignal) => Promise<ContainerEngine>;
   /** How long a start waits for an image that is being pulled. */
   readonly pullWaitMs: number;
+  /** Called when the engine's client runs, which takes the longest part of a start. */
+  readonly onLaunch?: (() => void) | undefined;
   /** Ends what goes on in the background: pulls, the search for an engine and for orphans. */
   readonly signal: AbortSignal;
 }
@@ -97,6 +99,7 @@ export class KernelLauncher implements KernelSource {
   ): Promise<StartedKernel> {
     const { config, log } = this.#options;
     const sandbox = await engine.start(this.#spec(), signal);
+    this.#options.onLaunch?.();
     const settings: SandboxSettings = {
       protocol: PROTOCOL,
       max_frame_bytes: MAX_FRAME_BYTES,

@@ -46,7 +46,7 @@ export class LineTransport implements Transport {
     const { stdin, stdout } = this.#options;
     stdout.on("error", this.#closeOutput).on("close", this.#closeOutput);
     stdin.on("end", this.#endInput).on("close", this.#endInput).on("error", this.#endInput);
-    stdin.on("data", this.#read);
+    stdin.on("data", this.#read).resume(); // whoever saw that there is input has paused it
     if (stdin.readableEnded || stdin.destroyed) setImmediate(this.#endInput);
   }
 

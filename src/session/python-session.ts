@@ -157,8 +157,9 @@ class PythonSession implements Session {
   /** Gets the sandbox and the servers ready side by side. All of it ends before the first failure is thrown. */
   async #prepare(request: ExecuteRequest, signal: AbortSignal) {
     const { tools } = this.#options;
-    const [kernel, ...connected] = await Promise.allSettled([
+    const [kernel, , ...connected] = await Promise.allSettled([
       this.#kernel ?? this.#startKernel(signal),
+      tools.servers(), // reads the configuration, the first time
       ...request.servers.map((server) => tools.connect(server, signal)),
     ]);
     for (const step of connected) if (step.status === "rejected") throw step.reason;
