@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import builtins
-import json
-import linecache
+import gc
 import os
 import sys
-from importlib.machinery import ModuleSpec
+from _json import make_scanner
 
 PACKAGE = "_sandpy"
+
+# Every import of the standard library is paid for at each start, many times over where an image has no compiled files:
+# what is not needed for a first result comes later, see late.py.
+ModuleSpec = type(sys.__spec__)
+gc.disable()  # nothing of what is made until `late.settle` is garbage
 
 
 def read_exactly(count: int) -> bytes:
@@ -52,11 +56,20 @@ class Sources:
         if origin is not None:
             source = self.files[origin.rpartition("/")[2]]
             namespace["__file__"] = origin
-            linecache.cache[origin] = (len(source), None, source.splitlines(True), origin)
             exec(compile(source, origin, "exec", dont_inherit=True), namespace)
 
 
-payload = json.loads(read_exactly(int(read_exactly(10))))
+class Plain:
+    """How JSON is read: into Python's own types. The C scanner is all that we need of `json`."""
+
+    strict = True
+    object_hook = object_pairs_hook = array_hook = None
+    parse_float = float
+    parse_int = int
+    parse_constant = float
+
+
+payload = make_scanner(Plain)(read_exactly(int(read_exactly(10))).decode(), 0)[0]
 sys.meta_path.insert(0, Sources(payload["files"]))
 __import__(PACKAGE + ".supervisor")
 sys.modules[PACKAGE + ".supervisor"].main(payload["files"], payload["settings"])

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import _ast
-import linecache
-from collections import namedtuple
-from types import CodeType
 
-from .history import history, split_lines
+from .history import history, line_of, split_lines
 from .tidy import tidy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from types import CodeType
     from typing import Any
 
 _FLAGS = _ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
@@ -24,16 +22,17 @@ _eval = eval
 _exec = exec
 
 
-class Cell(namedtuple("Cell", ("body", "last"))):
+class Cell:
     """Compiled code: what to execute, then what to evaluate; each is None where there is nothing to."""
 
-    body: CodeType | None
-    last: CodeType | None
+    def __init__(self, body: CodeType | None, last: CodeType | None) -> None:
+        self.body = body
+        self.last = last
 
     @property
     def is_async(self) -> bool:
         """Tells whether it awaits at top level and so needs the event loop."""
-        return any(code is not None and code.co_flags & _COROUTINE for code in self)
+        return any(code is not None and code.co_flags & _COROUTINE for code in (self.body, self.last))
 
     def run(self, namespace: dict[str, Any]) -> Any:
         """Runs a plain cell; returns the value of its last expression."""
@@ -44,7 +43,7 @@ class Cell(namedtuple("Cell", ("body", "last"))):
     async def run_async(self, namespace: dict[str, Any]) -> Any:
         """Runs a cell with top-level await."""
         value = None
-        for code in self:
+        for code in (self.body, self.last):
             if code is not None:
                 value = _eval(code, namespace)
                 if code.co_flags & _COROUTINE:
@@ -60,7 +59,7 @@ def compile_cell(source: str, filename: str) -> Cell:
         return (_compile_long(source, filename) if len(source) > LONG else None) or _compile_by_tree(source, filename)
     except SyntaxError as error:
         if error.text is None and error.filename == filename:  # of the later stages, which look for a file
-            error.text = linecache.getline(filename, error.lineno or 0) or None
+            error.text = line_of(filename, error.lineno or 0)
         raise
 
 

@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import _json
-import json.decoder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable
 
+
+class _Plain:
+    """How JSON is read: into Python's own types."""
+
+    strict = True
+    object_hook = object_pairs_hook = array_hook = None
+    parse_float = float
+    parse_int = int
+    parse_constant = float  # NaN, Infinity and -Infinity are names that it knows
+
+
 _string = _json.encode_basestring_ascii
+_unescaped = _json.encode_basestring
 _make_encoder = _json.make_encoder
-_scan = _json.make_scanner(json.decoder.JSONDecoder())
+_scan = _json.make_scanner(_Plain)
 
 
 def _refuse(value: object) -> Any:
@@ -44,12 +55,23 @@ def encode(value: Any, limit: int | None = None, default: Callable[[object], Any
     return "".join(parts)
 
 
+def render(value: Any) -> bytes:
+    """Renders JSON of our own making on one line of UTF-8, which is shorter than ASCII for most text."""
+    encoder = _make_encoder({}, _refuse, _unescaped, None, ":", ",", False, False, False)
+    return "".join(encoder(value, 0)).encode()
+
+
 def decode(text: str) -> Any:
     """Parses one JSON value, which must fill `text` but for white space around it. Raises ValueError."""
     stripped = text.strip(" \t\r\n")
     try:
         value, end = _scan(stripped, 0)
     except StopIteration:
+        end = -1
+        value = None
+    except (ValueError, RecursionError, MemoryError):
+        raise
+    except Exception:  # the scanner looks for an exception in `json.decoder`, which may not be there
         end = -1
         value = None
     if end != len(stripped):

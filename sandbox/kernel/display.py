@@ -5,27 +5,28 @@ from __future__ import annotations
 import _thread
 import binascii
 import sys
-from collections import deque
-from contextlib import suppress
+from _collections import deque
 
+from . import late
 from .codec import clean
 from .console import Console
 from .figures import Figures
-from .images import MAX_BYTES, SVG, is_svg, kind_of, shrink
 from .interrupts import Interrupts
-from .pretty import MAX_RESULT, render_result
-from .render import cut, name_of, safe_str
+from .render import MAX_RESULT, cut, name_of, render_number, safe_str
 from .results import Image, ToolResult
+from .suppress import Suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable
 
 MAX_IMAGES = 20  # of one cell
+MAX_BYTES = 4 * 1024 * 1024  # of one image
 MAX_ALL_BYTES = 16 * 1024 * 1024
 PATIENCE_SECONDS = 5.0  # a host that takes nothing stops us elsewhere
 MIB = 1024 * 1024
 
+SVG = "image/svg+xml"
 _RASTER = ("image/png", "image/jpeg", "image/webp", "image/gif")
 _METHODS = (("_repr_png_", "image/png"), ("_repr_jpeg_", "image/jpeg"), ("_repr_svg_", SVG))
 _PLAIN = frozenset({int, float, complex, bool, str, dict, set, frozenset, type(None), bytearray, type})
@@ -96,7 +97,7 @@ class Display:
         markdown = None if type(value) in _PLAIN else self.call(value, "_repr_markdown_")
         if _is(markdown, str):
             return clean(cut("".join((markdown,)), MAX_RESULT))
-        return render_result(value)
+        return render_number(value) or late.load(".pretty").render_result(value)
 
     def note(self, text: str) -> None:
         """Says once in a cell, on stderr, what can not be shown."""
@@ -107,8 +108,6 @@ class Display:
     def note_failure(self, error: Exception) -> None:
         """Says why a figure is not shown."""
         self.note(f"a figure can not be drawn: {name_of(type(error))}: {safe_str(error)}")
-
-    # Images
 
     def show_images(self, value: Any) -> bool:
         """Shows a value if it is made of images; tells whether all of them were shown."""
@@ -210,7 +209,7 @@ class Display:
             return False
         if len(data) > MAX_BYTES:
             size = f"an image of {len(data) / MIB:.1f} MiB is more than the {MAX_BYTES // MIB} MiB that can be shown"
-            smaller = None if kind == SVG else shrink(data, MAX_BYTES)
+            smaller = None if kind == SVG else late.load(".images").shrink(data, MAX_BYTES)
             self.note(f"{size}; it is {'left out' if smaller is None else 'scaled down'}")
             if smaller is None:
                 return False
@@ -220,7 +219,8 @@ class Display:
             return False
         self.console.flush()
         self.console.flush_foreign()
-        frame = {"type": "display", "id": self.execution, "mime": kind or kind_of(data) or "image/png"}
+        kind = kind or late.load(".images").kind_of(data) or "image/png"
+        frame = {"type": "display", "id": self.execution, "mime": kind}
         try:
             self.send_and_wait({**frame, "data": _to_base64(data, newline=False).decode("ascii")})
         except Exception as error:
@@ -238,7 +238,7 @@ class Display:
             self.waiting.append(gate)
             self.send(frame)
         except BaseException:
-            with suppress(ValueError):
+            with Suppress(ValueError):
                 self.waiting.remove(gate)
             raise
         gate.acquire(timeout=PATIENCE_SECONDS)
@@ -273,8 +273,8 @@ def _check(data: Any, kind: str | None) -> list[Found]:
     if type(data) is not bytes:
         data = bytes(memoryview(data))  # a subclass may have methods of its own
     if kind == SVG:
-        return [(SVG, data)] if is_svg(data) else []
-    found = kind_of(data)
+        return [(SVG, data)] if late.load(".images").is_svg(data) else []
+    found = late.load(".images").kind_of(data)
     return [] if found is None else [(found, data)]
 
 

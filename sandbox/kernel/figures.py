@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import io
 import os
 import sys
-from importlib.machinery import ModuleSpec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
     from typing import Any, Callable
 
 PYPLOT = "matplotlib.pyplot"
@@ -34,7 +33,9 @@ class Figures:
             return None
         self.looking = True
         try:
-            spec = importlib.util.find_spec(name)
+            from importlib.util import find_spec  # matplotlib imports it too
+
+            spec = find_spec(name)
         finally:
             self.looking = False
         run = getattr(getattr(spec, "loader", None), "exec_module", None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 
 TYPE_CHECKING = False
@@ -12,7 +11,7 @@ if TYPE_CHECKING:
 PROTOCOL = 1
 
 try:  # hashlib would load OpenSSL, which costs more
-    sha256 = importlib.import_module("_sha2" if sys.version_info >= (3, 12) else "_sha256").sha256
+    sha256 = __import__("_sha2" if sys.version_info >= (3, 12) else "_sha256").sha256
 except ImportError:  # a Python that was built without
     from hashlib import sha256
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import linecache
-import re
-from collections import OrderedDict
-from types import FunctionType
+import io
+import sys
+from _collections import OrderedDict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,13 +13,14 @@ if TYPE_CHECKING:
 MAX_CELLS = 500
 MAX_CHARS = 32 * 1024 * 1024
 
-_cache = linecache.cache
-_lines = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
+_StringIO = io.StringIO
+_Function = type(lambda: None)
+_cache: dict[str, Any] = {}  # what `linecache` is to have; its own once it is imported
 
 
 def split_lines(source: str) -> list[str]:
     """Cuts where Python itself sees the end of a line, and nowhere else; the ends are kept."""
-    return _lines.findall(source)
+    return list(_StringIO(source, newline=""))
 
 
 class History:
@@ -47,10 +47,12 @@ class History:
         """Finds the cell that defines a class of `__main__`, which has no file that `inspect` could name."""
         for member in list(vars(cls).values()):
             function = getattr(member, "__func__", None) or getattr(member, "fget", None) or member
-            if type(function) is FunctionType and function.__qualname__.startswith(f"{cls.__qualname__}."):
+            if type(function) is _Function and function.__qualname__.startswith(f"{cls.__qualname__}."):
                 name = function.__code__.co_filename
                 if name in self.sizes:
                     return name
+        import re  # `inspect` asks, which has imported it
+
         pattern = re.compile(rf"\s*class\s+{re.escape(cls.__name__)}\b")
         first = vars(cls).get("__firstlineno__")  # Python 3.13
         for name in reversed(self.sizes):
@@ -76,6 +78,25 @@ def getfile(object: Any) -> str:
         if found is not None:
             return found
     return _getfile(object)
+
+
+def line_of(filename: str, number: int) -> str | None:
+    """Returns a line of a cell; None where there is no such line."""
+    lines = _cache[filename][2] if filename in _cache else []
+    return lines[number - 1] if 0 < number <= len(lines) else None
+
+
+def share(linecache: Any) -> None:
+    """Gives the sources to `linecache`, which tracebacks and `inspect` read them from: the cells', and our own."""
+    global _cache
+    if _cache is linecache.cache:
+        return
+    linecache.cache.update(_cache)
+    _cache = linecache.cache
+    for name, source in getattr(__loader__, "files", {}).items():
+        origin = f"<sandpy>/{name}"
+        if origin[:-3].replace("<sandpy>/", "_sandpy.") in sys.modules:
+            _cache[origin] = (len(source), None, source.splitlines(True), origin)
 
 
 def install(inspect: Any) -> None:

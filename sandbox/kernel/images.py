@@ -11,10 +11,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-MAX_BYTES = 4 * 1024 * 1024
 MAX_PIXELS = 40_000_000  # more do not fit into the memory of a usual sandbox
 ROUNDS = 6
-SVG = "image/svg+xml"
 
 _svg = re.compile(rb"\s*(<\?xml[^>]*\?>|<!--.*?-->|<!DOCTYPE[^>\[]*(\[[^\]]*\])?[^>]*>|\s)*<svg[\s>]", re.DOTALL)
 

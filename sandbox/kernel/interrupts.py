@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import _signal as signal  # without the names that `enum` makes for it
 import _thread
 import os
-import signal
 import time
-from types import FrameType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from types import FrameType
     from typing import Any, Callable
 
 _main_thread = _thread.get_ident()

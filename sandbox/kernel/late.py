@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import builtins
-import contextlib
 import gc
 import sys
-from collections.abc import Iterator
-from importlib.machinery import ModuleSpec, PathFinder
+from _frozen_importlib_external import PathFinder
+
+from .suppress import Suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
     from typing import Any, Callable
 
 # They, and what they import in their turn: no file of the user's may take the place of one.
 _NEEDED = (
-    "_asyncio _colorize _contextvars _hashlib _heapq _interpreters _locale _opcode _opcode_metadata "
-    "_posixsubprocess _queue _socket _ssl _string _tokenize _typing _weakrefset annotationlib ast asyncio "
-    "base64 binascii concurrent contextvars difflib dis hashlib heapq inspect locale logging opcode queue "
-    "socket ssl string struct subprocess threading token tokenize traceback typing weakref"
+    "__future__ _asyncio _colorize _contextvars _hashlib _heapq _interpreters _json _locale _opcode "
+    "_opcode_metadata _posixsubprocess _py_warnings _queue _socket _sre _ssl _string _struct _tokenize _typing "
+    "_weakrefset annotationlib array ast asyncio base64 binascii codeop collections concurrent contextlib contextvars "
+    "copyreg difflib dis enum functools hashlib heapq importlib inspect itertools json keyword linecache locale "
+    "logging math opcode operator queue re reprlib select selectors signal socket ssl sre_compile sre_constants "
+    "sre_parse string struct subprocess textwrap threading token tokenize traceback types typing unicodedata "
+    "warnings weakref"
 )
 NEEDED = frozenset(_NEEDED.split())
+
+# Ours that a first result can do without.
+_OURS = ("advice", "docs", "images", "pretty")
 
 _find_spec = PathFinder.find_spec
 _path = list(sys.path)  # before user code adds to it
@@ -39,7 +46,7 @@ class Watch:
         for name in list(hooks):
             if name in sys.modules:
                 hooks.pop(name)(sys.modules[name])
-        aio.modules = dict(sys.modules) if hooks else {}
+        aio.modules = dict(sys.modules)
         sys.meta_path.insert(0, self)  # type: ignore[arg-type]
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
@@ -60,20 +67,23 @@ class Watch:
         return spec
 
 
-@contextlib.contextmanager
-def usual(modules: dict[str, Any]) -> Iterator[None]:
+class Usual:
     """Lets the standard library be imported whatever user code did to the import system; leaves that as it was."""
-    found, limit = getattr(builtins, "__import__", _import), _getrecursionlimit()
-    if "sys" not in sys.modules:  # all were removed, and new ones would not be complete
-        for name, module in modules.items():
-            sys.modules.setdefault(name, module)
-    builtins.__import__ = _import
-    _setrecursionlimit(max(limit, RECURSION))
-    try:
-        yield
-    finally:
-        builtins.__import__ = found
-        _setrecursionlimit(limit)
+
+    def __init__(self, modules: dict[str, Any]) -> None:
+        self.modules = modules
+
+    def __enter__(self) -> None:
+        self.found, self.limit = getattr(builtins, "__import__", _import), _getrecursionlimit()
+        if "sys" not in sys.modules:  # all were removed, and new ones would not be complete
+            for name, module in self.modules.items():
+                sys.modules.setdefault(name, module)
+        builtins.__import__ = _import
+        _setrecursionlimit(max(self.limit, RECURSION))
+
+    def __exit__(self, *_: Any) -> None:
+        builtins.__import__ = self.found
+        _setrecursionlimit(self.limit)
 
 
 class Asyncio:
@@ -96,7 +106,7 @@ class Asyncio:
     def load(self) -> Asyncio:
         """Imports it unless that is done. Raises what user code breaks the import with."""
         if not self.imported:
-            with usual(self.modules):
+            with Usual(self.modules):
                 import asyncio
             if not self.imported:  # user code removed the watch
                 self.take(asyncio)
@@ -104,6 +114,26 @@ class Asyncio:
 
 
 aio = Asyncio()
+_loaded: dict[str, Any] = {}
+
+
+def load(name: str) -> Any:
+    """Returns a module of the standard library, or with a dot before its name one of ours. What user code does to it
+    later is no matter where the caller keeps what it uses. Raises what user code breaks the import with."""
+    if name not in _loaded:
+        with Usual(aio.modules):
+            full = f"{__package__}{name}" if name[0] == "." else name
+            _import(full)
+            _loaded[name] = sys.modules[full]
+    return _loaded[name]
+
+
+def load_all() -> None:
+    """Loads whatever may be needed, in a quiet moment."""
+    for name in ("traceback", *(f".{each}" for each in _OURS)):
+        load(name)
+    load(".render").tracebacks()
+    aio.load()
 
 
 def close_matches(word: str, known: list[str], count: int, cutoff: float) -> list[str]:
@@ -118,12 +148,13 @@ def close_matches(word: str, known: list[str], count: int, cutoff: float) -> lis
 
 def settle() -> None:
     """Lets forked kernels share the memory of all that is there now."""
-    gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def warm_up() -> None:
     """Imports in the supervisor, for all later kernels."""
-    with contextlib.suppress(Exception):  # they can do without
-        aio.load()
+    with Suppress(Exception):  # they can do without
+        load_all()
+    gc.collect()
     settle()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Coroutine
 
 from .late import aio
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import asyncio
+    from collections.abc import Coroutine
     from typing import Any, Callable
 
 _read = os.read

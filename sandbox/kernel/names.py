@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Generator, Mapping
-from importlib.machinery import ModuleSpec
-from types import ModuleType
 
-from . import docs
+from . import late
 from .results import Image, MCPError, MCPTimeoutError, Record, ToolResult
 from .rpc import PendingCall, Rpc
 from .tools import Directory, Servers, UnknownServerError, unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Generator, Mapping
+    from importlib.machinery import ModuleSpec as Spec
     from typing import Any
+
+ModuleType = type(sys)
+ModuleSpec = type(sys.__spec__)
 
 
 class AwaitableList(list):
@@ -31,11 +33,11 @@ class Importer:
     def __init__(self) -> None:
         self.injected: dict[str, Any] = {}
 
-    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+    def find_spec(self, name: str, path: object = None, target: object = None) -> Spec | None:
         """Answers the import system."""
         return ModuleSpec(name, self) if name in self.injected else None
 
-    def create_module(self, spec: ModuleSpec) -> Any:
+    def create_module(self, spec: Spec) -> Any:
         """Returns what has the name already."""
         return self.injected[spec.name]
 
@@ -87,7 +89,7 @@ class Names:
         self.injected = self.importer.injected = wanted
 
 
-def make_runtime(directory: Directory) -> ModuleType:
+def make_runtime(directory: Directory) -> Any:
     """Builds the module `mcp.runtime`."""
     rpc = directory.rpc
 
@@ -113,6 +115,7 @@ def make_runtime(directory: Directory) -> ModuleType:
 
     def tools_of(server: str, finish: Any) -> PendingCall:
         name = directory.resolve(server)
+        docs = late.load(".docs")
 
         def take(tools: list[dict[str, Any]]) -> Any:
             directory.tools[name] = {
@@ -124,7 +127,7 @@ def make_runtime(directory: Directory) -> ModuleType:
 
     def list_tools(server: str) -> PendingCall:
         """The tools of a server, as dicts with name, alias, description and inputSchema. To be awaited."""
-        return tools_of(server, lambda name, tools: docs.ToolList(map(Record, tools), directory.alias(name)))
+        return tools_of(server, lambda name, tools: late.load(".docs").ToolList(map(Record, tools), directory.alias(name)))
 
     def list_tools_sync(server: str) -> list[dict[str, Any]]:
         """`list_tools` without await."""
@@ -137,6 +140,7 @@ def make_runtime(directory: Directory) -> ModuleType:
             raise ValueError(message)
 
         def describe(name: str, tools: list[dict[str, Any]]) -> Any:
+            docs = late.load(".docs")
             summary = directory.servers.get(name, {"name": name, "alias": name})
             if tool is None:
                 return docs.ToolList(

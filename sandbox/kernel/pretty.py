@@ -8,13 +8,12 @@ from itertools import islice
 
 from .codec import clean
 from .parts import Name, find_parts, table
-from .render import cut, name_of, safe_str
+from .render import MAX_RESULT, cut, name_of, safe_str
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable
 
-MAX_RESULT = 64 * 1024
 MAX_ITEMS = 1000  # of one container
 MAX_DEPTH = 20
 WIDTH = 100

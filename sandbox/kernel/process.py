@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
+import _signal as signal  # without the names that `enum` makes for it
 import errno
 import os
 import resource
-import signal
 import time
+
+from .suppress import Suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def prctl(option: int, value: int) -> None:
 def oom_kills() -> int | None:
     """Reads how many processes the kernel killed in this cgroup for want of memory; None if it does not say."""
     for path in OOM_COUNTERS:
-        with contextlib.suppress(OSError, ValueError), open(path, encoding="ascii") as file:  # noqa: PTH123
+        with Suppress(OSError, ValueError), open(path, encoding="ascii") as file:  # noqa: PTH123
             for line in file:
                 name, _, value = line.partition(" ")
                 if name == "oom_kill":
@@ -82,7 +83,7 @@ class Kernel:
 
     def interrupt(self) -> None:
         """Sends SIGINT as a terminal does, to the process group: a child that the kernel waits for gets it too."""
-        with contextlib.suppress(ProcessLookupError, PermissionError):
+        with Suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGINT)
 
     def kill(self) -> None:
@@ -90,7 +91,7 @@ class Kernel:
         if os.getpid() == 1:
             _kill_namespace()
             return
-        with contextlib.suppress(ProcessLookupError, PermissionError):
+        with Suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
         if not self.reaped:
             os.kill(self.pid, signal.SIGKILL)
@@ -107,8 +108,10 @@ class Kernel:
         if os.WIFEXITED(status):
             return {"reason": "exit", "code": os.WEXITSTATUS(status), "signal": None, "detail": None}
         number = os.WTERMSIG(status)
+        from signal import Signals  # costs much, and deaths are rare
+
         try:
-            name = signal.Signals(number).name
+            name = Signals(number).name
         except ValueError:
             name = f"SIG{number}"
         cause = {"reason": "signal", "code": None, "signal": name, "detail": None}
@@ -124,7 +127,7 @@ class Kernel:
 def reap() -> dict[int, int]:
     """Reaps all who have ended; returns the wait status of each pid."""
     ended = {}
-    with contextlib.suppress(ChildProcessError):
+    with Suppress(ChildProcessError):
         while True:
             pid, status = os.waitpid(-1, os.WNOHANG)
             if pid == 0:
@@ -137,7 +140,7 @@ def _kill_namespace() -> None:
     """Kills every process but PID 1, which is us, and waits until they are gone."""
     deadline = time.monotonic() + KILL_SECONDS
     while time.monotonic() < deadline:
-        with contextlib.suppress(ProcessLookupError):
+        with Suppress(ProcessLookupError):
             os.kill(-1, signal.SIGKILL)
         reap()
         try:
@@ -166,7 +169,7 @@ def _confine(theirs: tuple[int, int, int, int], limits: dict[str, int] | None) -
             except OSError as error:
                 if error.errno != errno.EBADF:
                     raise
-    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:  # noqa: PTH123
+    with Suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:  # noqa: PTH123
         file.write("1000")
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if limits:
@@ -183,5 +186,5 @@ def _limit(which: int, value: int) -> None:
 
 def complain(message: str) -> None:
     """Writes a line to the container's stderr, for the host's log."""
-    with contextlib.suppress(OSError):
+    with Suppress(OSError):
         os.write(2, f"sandpy supervisor: {message}\n".encode())

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import codecs
 import fcntl
-import json
 import os
-import re
-import struct
+import sys
 import termios
-from collections import deque
+from _collections import deque
+
+from .codec import render
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,20 +17,26 @@ if TYPE_CHECKING:
 
 DISPLAY = b'{"type":"display",'
 
-_EXECUTE = re.compile(rb'\["k",\{"type":"execute","id":(\d{1,16})[,}]')
-_DONE = re.compile(rb'\{"type":"done","id":(\d{1,16})[,}]')
+_EXECUTE = b'["k",{"type":"execute","id":'
+_DONE = b'{"type":"done","id":'
+_DIGITS = 16
 
 
 def execute_id(line: bytes) -> int | None:
     """Returns the id of the host's `execute`, None for any other line."""
-    found = _EXECUTE.match(line[:64])
-    return int(found[1]) if found else None
+    return _number(line, _EXECUTE)
 
 
 def done_id(line: bytes) -> int | None:
     """Returns the id of the kernel's `done`, None for any other line."""
-    found = _DONE.match(line[:64])
-    return int(found[1]) if found else None
+    return _number(line, _DONE)
+
+
+def _number(line: bytes, head: bytes) -> int | None:
+    if not line.startswith(head):
+        return None
+    digits, end, _ = line[len(head) : len(head) + _DIGITS + 1].replace(b"}", b",").partition(b",")
+    return int(digits) if end and digits.isdigit() else None
 
 
 class LineTooLongError(Exception):
@@ -101,8 +107,7 @@ class Host(Queue):
 
     def say(self, frame: dict[str, Any]) -> None:
         """Queues one frame of the supervisor's own."""
-        body = json.dumps(frame, ensure_ascii=False, separators=(",", ":"))
-        self.put(b'["s",' + body.encode() + b"]\n")
+        self.put(b'["s",', render(frame), b"]\n")
 
     def relay(self, line: bytes) -> None:
         """Queues one frame of the kernel's."""
@@ -124,4 +129,4 @@ class Text:
 
 def pending(fd: int) -> int:
     """Returns how many bytes wait in a pipe."""
-    return struct.unpack("i", fcntl.ioctl(fd, termios.FIONREAD, b"\0\0\0\0"))[0]
+    return int.from_bytes(fcntl.ioctl(fd, termios.FIONREAD, b"\0\0\0\0"), sys.byteorder)

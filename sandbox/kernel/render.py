@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-import traceback
-
+from . import late
 from .codec import clean
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import traceback
+    from typing import Any
+
+MAX_RESULT = 64 * 1024
 MAX_TRACEBACK = 64 * 1024
 MAX_EVALUE = 8 * 1024
+LARGE = 1 << 60
 OURS = "<sandpy>/"
 
 _CAN_WAIT = 0x20 | 0x80 | 0x200  # CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR of inspect, which costs much
 
 _traceback_of = BaseException.__dict__["__traceback__"].__get__
 name_of = type.__dict__["__name__"].__get__
-_TracebackException = traceback.TracebackException
-_StackSummary = traceback.StackSummary
+_found: list[Any] = []
+
+
+def tracebacks() -> list[Any]:
+    """Returns the classes that render exceptions, as they were when they were first needed, or before, in idle time."""
+    if not _found:
+        module = late.load("traceback")
+        _found[:] = module.TracebackException, module.StackSummary
+    return _found
 
 
 def cut(text: str, limit: int) -> str:
@@ -23,6 +36,11 @@ def cut(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text
     return f"{text[:limit]}… [cut after {limit} characters]"
+
+
+def render_number(value: Any) -> str | None:
+    """Returns the text of a whole number of usual size, for which the first result need not load all that shows values."""
+    return repr(value) if type(value) is int and -LARGE < value < LARGE else None
 
 
 def safe_str(error: BaseException) -> str:
@@ -58,7 +76,7 @@ def release_locals(error: BaseException) -> None:
 
 
 def _render_traceback(error: BaseException) -> str:
-    rendered = _TracebackException(type(error), error, error.__traceback__)
+    rendered = tracebacks()[0](type(error), error, error.__traceback__)
     _trim(rendered, set())
     others = rendered.__cause__ or rendered.__context__ or getattr(rendered, "exceptions", None)
     if not rendered.stack and not others:  # a syntax error, say: there is no line that ran
@@ -74,7 +92,7 @@ def _trim(rendered: traceback.TracebackException, seen: set[int]) -> None:
         if each is None or id(each) in seen:
             continue
         seen.add(id(each))
-        each.stack = _StackSummary.from_list([frame for frame in each.stack if not frame.filename.startswith(OURS)])
+        each.stack = tracebacks()[1].from_list([frame for frame in each.stack if not frame.filename.startswith(OURS)])
         todo += [each.__cause__, each.__context__, *(getattr(each, "exceptions", None) or ())]
 
 

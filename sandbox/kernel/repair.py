@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import builtins
 import sys
-from types import ModuleType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from types import ModuleType
     from typing import Any
 
 # Programs do replace these on purpose, and mean it to last.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import _thread
-from collections.abc import Coroutine, Generator
+from _collections_abc import Coroutine  # not `collections.abc`, which imports all of collections
 from itertools import count
 
 from .codec import TooLargeError
@@ -13,6 +13,7 @@ from .unawaited import Unawaited
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Generator
     from typing import Any, Callable
 
 _allocate_lock = _thread.allocate_lock

@@ -6,10 +6,8 @@ import _thread
 import os
 import sys
 from _queue import Empty, SimpleQueue
-from types import CoroutineType, ModuleType
 
-from . import history
-from .advice import AWAIT, advise
+from . import history, late
 from .cell import compile_cell
 from .console import Console
 from .display import Display
@@ -25,6 +23,16 @@ from .wire import Wire
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NoReturn
+
+
+async def _nothing() -> None:
+    pass
+
+
+_sample = _nothing()
+CoroutineType = type(_sample)
+_sample.close()
+ModuleType = type(sys)
 
 _exit = os._exit
 _getpid = os.getpid
@@ -52,7 +60,8 @@ class Runner:
         sys.path.insert(0, "")  # as in any interactive Python: modules of the working directory can be imported
         self.display = Display(self.wire.send, self.console, self.interrupts)
         self.names = Names(self.namespace, self.rpc, {"display": self.display.function})
-        Watch({"asyncio": self.on_asyncio, "inspect": history.install})
+        hooks = {"linecache": history.share, "warnings": self.rpc.unawaited.install}
+        Watch({**hooks, "asyncio": self.on_asyncio, "inspect": history.install})
         self.pristine = Pristine()
         self.count = 0
 
@@ -87,7 +96,7 @@ class Runner:
                 continue
             try:
                 self.pristine.restore(self.main)
-                aio.load()
+                late.load_all()
             except BaseException:  # user code broke what asyncio needs; a cell that awaits tries again
                 return self.inbox.get()
         while True:
@@ -218,13 +227,14 @@ class Runner:
     def advise(self, error: BaseException, rendered: dict[str, str]) -> None:
         """Adds a line of advice where the cause is certain."""
         try:
-            advice = advise(error, self.names)
+            module = late.load(".advice")
+            advice = module.advise(error, self.names)
         except Exception:  # a hostile exception, or something that the advice did not expect: go without
             return
         if advice:
             rendered["traceback"] += f"[hint] {advice}\n"
-        if advice == AWAIT:
-            self.rpc.unawaited.report(True)  # says the same
+            if advice == module.AWAIT:
+                self.rpc.unawaited.report(True)  # says the same
 
     def exit_code(self, error: SystemExit) -> int:
         """Returns the code as the interpreter would exit with, printing a text."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-from collections import deque
+from _collections import deque
+
+from .suppress import Suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -97,10 +98,10 @@ class Spill:
     def remove(self) -> None:
         """Removes what is left, at the end of the sandbox."""
         self.close()
-        with contextlib.suppress(OSError):
+        with Suppress(OSError):
             folder = os.open(self.folder, _DIRECTORY)
             for name, _ in self.files:
-                with contextlib.suppress(OSError):
+                with Suppress(OSError):
                     os.unlink(name, dir_fd=folder)
             os.rmdir(self.folder)  # noqa: PTH106
 
@@ -113,16 +114,16 @@ class Spill:
         head, stream.head = stream.head, bytearray()
         folder = -1
         try:
-            with contextlib.suppress(FileExistsError):
+            with Suppress(FileExistsError):
                 os.mkdir(self.folder, 0o700)  # noqa: PTH102
             folder = os.open(self.folder, _DIRECTORY)
             others = sum(each.kept > 0 for each in self.streams.values())
             room = ALL_BYTES - (1 + others) * FILE_BYTES
             while self.files and (len(self.files) + others >= FILES or sum(size for _, size in self.files) > room):
-                with contextlib.suppress(OSError):
+                with Suppress(OSError):
                     os.unlink(self.files.popleft()[0], dir_fd=folder)
             name = self.file_name(stream)
-            with contextlib.suppress(FileNotFoundError):
+            with Suppress(FileNotFoundError):
                 os.unlink(name, dir_fd=folder)
             stream.fd = os.open(name, _NEW, 0o600, dir_fd=folder)
             disk = os.fstatvfs(stream.fd)

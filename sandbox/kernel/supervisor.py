@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
+import _signal as signal  # without the names that `enum` makes for it
 import errno
-import json
 import os
-import signal
 import time
 
 from . import late, process, runner
+from .codec import decode
 from .hello import PROTOCOL, hello
 from .process import complain
 from .relay import DISPLAY, Host, Lines, LineTooLongError, Queue, Text, done_id, execute_id, pending
 from .spill import Spill
+from .suppress import Suppress
 from .watcher import EVENT_READ, EVENT_WRITE, Watcher
 
 TYPE_CHECKING = False
@@ -62,9 +62,9 @@ class Supervisor:
             self.update_interest()
             generation = self.generation
             patience = None if self.hangup is None else max(0.0, self.hangup - time.monotonic())
-            for key, mask in self.watcher.wait(patience, self.executing is None and not self.host.parts):
+            for callback, mask in self.watcher.wait(patience, self.executing is None and not self.host.parts):
                 if self.generation == generation:  # else the descriptors of these events are gone
-                    key.data(mask)
+                    callback(mask)
             if self.hangup is not None and time.monotonic() >= self.hangup:
                 self.end_kernel("protocol", "the kernel closed its channel to the supervisor")
 
@@ -136,7 +136,7 @@ class Supervisor:
     def obey(self, line: bytes) -> None:
         """Acts on a frame that is meant for us."""
         try:
-            who, frame = json.loads(line)
+            who, frame = decode(line.decode())
             kind = frame["type"]
         except (ValueError, TypeError, KeyError):
             who = kind = None
@@ -172,7 +172,7 @@ class Supervisor:
         for text in self.texts:
             self.drain(text)
         lines: list[bytes] | None = None
-        with contextlib.suppress(LineTooLongError):
+        with Suppress(LineTooLongError):
             lines = self.from_kernel.feed(chunk)
         if lines is None:  # not in an `except`: every exception in the next kernel would name this one as its context
             self.end_kernel("protocol", f"the kernel wrote a line of more than {self.from_kernel.limit} bytes")
@@ -238,12 +238,11 @@ class Supervisor:
 
     def become_kernel(self, frames_in: int, frames_out: int) -> NoReturn:
         """Runs in the forked child."""
-        self.watcher.close()
         runner.main(frames_in, frames_out, self.max_line - WRAPPING)
 
     def on_child(self, _: int) -> None:
         """Reaps; replaces the kernel when it is among the dead."""
-        with contextlib.suppress(BlockingIOError):
+        with Suppress(BlockingIOError):
             os.read(self.wakeup, 4096)
         status = process.reap().get(self.kernel.pid)
         if status is not None:
@@ -268,7 +267,7 @@ class Supervisor:
         if self.useless >= MAX_USELESS_KERNELS:
             complain(f"{self.useless} kernels in a row died before they executed anything; the last: {cause}")
             os.set_blocking(1, True)
-            with contextlib.suppress(OSError):
+            with Suppress(OSError):
                 self.host.flush()
             os._exit(EXIT_BROKEN)
         self.start_kernel()
@@ -278,7 +277,7 @@ class Supervisor:
         lines: list[bytes] = []
         left = pending(dead.frames_out)
         if frames and left:
-            with contextlib.suppress(LineTooLongError):
+            with Suppress(LineTooLongError):
                 lines = self.from_kernel.feed(os.read(dead.frames_out, left))
         for text in self.texts:
             self.drain(text)

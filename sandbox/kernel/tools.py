@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import keyword
-from collections.abc import Iterator, Mapping
+from _collections_abc import Mapping  # not `collections.abc`, which imports all of collections
 
+from . import late
 from .late import close_matches
 from .results import ToolResult
 from .rpc import PendingCall, Rpc
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
-
-_iskeyword = keyword.iskeyword
 
 
 class UnknownServerError(KeyError):
@@ -150,7 +149,7 @@ class Tool:
 
 def _plain(name: str) -> str:
     """Returns `from` for `from_`: Python keywords can not be written as argument names."""
-    return name[:-1] if name.endswith("_") and _iskeyword(name[:-1]) else name
+    return name[:-1] if name.endswith("_") and late.load("keyword").iskeyword(name[:-1]) else name
 
 
 class Servers(Mapping):

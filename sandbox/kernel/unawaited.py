@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import _thread
-import warnings
-from collections import Counter
 
 from .late import aio
 from .render import OURS
@@ -24,13 +22,16 @@ class Unawaited:
 
     def __init__(self) -> None:
         self.calls: dict[int, tuple[str, Any]] = {}
-        self.coroutines: Counter[str] = Counter()
-        warnings._warn_unawaited_coroutine = self.drop  # type: ignore[attr-defined]
+        self.coroutines: dict[str, int] = {}
+
+    def install(self, warnings: Any) -> None:
+        """Takes the place of the interpreter's own warning, which goes through this module."""
+        warnings._warn_unawaited_coroutine = self.drop
 
     def drop(self, coroutine: Any) -> None:
         """Takes a coroutine that ends unawaited. The interpreter calls it in place of its own warning."""
         if not coroutine.cr_code.co_filename.startswith(OURS):
-            self.coroutines[coroutine.__qualname__] += 1
+            _count(self.coroutines, coroutine.__qualname__)
 
     def start(self, number: int, label: str) -> None:
         """Takes a new call; other threads wait for theirs in ways of their own."""
@@ -45,12 +46,14 @@ class Unawaited:
     def report(self, failed: bool) -> str:
         """Words what was found since the last time, "" for nothing, and forgets it. After an error only calls count:
         a coroutine did nothing, and most likely the error kept it from being awaited."""
-        calls: Counter[str] = Counter()
+        if not self.calls and not self.coroutines:
+            return ""
+        calls: dict[str, int] = {}
         for number, (label, task) in list(self.calls.items()):
             if task is None or task.done():  # a background task may still come to its await
-                calls[label] += 1
+                _count(calls, label)
                 self.calls.pop(number, None)
-        coroutines, self.coroutines = self.coroutines, Counter()
+        coroutines, self.coroutines = self.coroutines, {}
         lines = []
         if calls:
             lines.append(
@@ -62,7 +65,12 @@ class Unawaited:
         return "".join(f"{line}\n" for line in lines)
 
 
-def _join(names: Counter[str]) -> str:
-    shown = [name if count == 1 else f"{name} ({count} times)" for name, count in names.most_common(MAX_NAMES)]
+def _count(counts: dict[str, int], name: str) -> None:
+    counts[name] = counts.get(name, 0) + 1
+
+
+def _join(names: dict[str, int]) -> str:
+    most = sorted(names.items(), key=lambda each: -each[1])[:MAX_NAMES]
+    shown = [name if count == 1 else f"{name} ({count} times)" for name, count in most]
     more = len(names) - len(shown)
     return ", ".join([*shown, f"{more} more"] if more else shown)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import selectors
+import select
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,44 +10,45 @@ if TYPE_CHECKING:
 
     Callback = Callable[[int], None]
 
-EVENT_READ = selectors.EVENT_READ
-EVENT_WRITE = selectors.EVENT_WRITE
+EVENT_READ = select.POLLIN
+EVENT_WRITE = select.POLLOUT
 
 QUIET_SECONDS = 0.2  # longer than the kernel waits before it does the same: one after the other
 
 
 class Watcher:
-    """A selector that is told the whole wish each time and makes system calls for changes alone."""
+    """A poll object that is told the whole wish each time, and is changed only where that changes. Not `selectors`, whose
+    import costs as much as a cell."""
 
     def __init__(self, chore: Callable[[], None]) -> None:
         self.chore: Callable[[], None] | None = chore  # what waits for a quiet moment
-        self.selector = selectors.DefaultSelector()
+        self.poll = select.poll()
         self.masks: dict[int, int] = {}
+        self.callbacks: dict[int, Callback] = {}
 
-    def wait(self, patience: float | None, idle: bool) -> list[tuple[selectors.SelectorKey, int]]:
+    def wait(self, patience: float | None, idle: bool) -> list[tuple[Callback, int]]:
         """Waits for events, at most `patience` seconds; with `idle`, does the chore when none come for a moment."""
         if idle and self.chore is not None:
-            events = self.selector.select(QUIET_SECONDS)
+            events = self.select(QUIET_SECONDS)
             if events:
                 return events
             chore, self.chore = self.chore, None
             chore()
-        return self.selector.select(patience)
+        return self.select(patience)
+
+    def select(self, patience: float | None) -> list[tuple[Callback, int]]:
+        """Returns what to call, with the events; an end or a fault of a descriptor is news to whoever watches it."""
+        events = self.poll.poll(None if patience is None else patience * 1000)
+        return [(self.callbacks[fd], mask) for fd, mask in events]
 
     def set(self, fd: int, mask: int, callback: Callback) -> None:
         """Sets which events of a descriptor are wanted; 0 for none."""
-        known = self.masks.get(fd, 0)
-        if known == mask:
+        if self.masks.get(fd, 0) == mask:
             return
         if mask == 0:
-            self.selector.unregister(fd)
-            del self.masks[fd]
+            self.poll.unregister(fd)
+            del self.masks[fd], self.callbacks[fd]
             return
-        change = self.selector.modify if known else self.selector.register
-        change(fd, mask, callback)
+        self.poll.register(fd, mask)  # also where only the mask is another
         self.masks[fd] = mask
-
-    def close(self) -> None:
-        """Closes the selector in a forked child, which leaves the parent's untouched."""
-        with contextlib.suppress(OSError):
-            self.selector.close()
+        self.callbacks[fd] = callback

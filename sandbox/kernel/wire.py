@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import _thread
 import os
-import re
 import select
-from contextlib import AbstractContextManager
 
 from .codec import decode, encode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
     from typing import Any, Callable
 
 CHUNK = 64 * 1024  # what a pipe holds; malloc maps larger buffers anew for each read
@@ -22,7 +21,17 @@ _getpid = os.getpid
 _exit = os._exit
 _poll = select.poll
 _POLLOUT = select.POLLOUT
-_ID = re.compile(rb'\{"type":"([a-z_]+)","id":(\d{1,16})[,}]')
+_TYPE = b'{"type":"'
+_ID = b'","id":'
+
+
+def head_of(line: bytes) -> tuple[str, int] | None:
+    """Returns the type and the id of a frame, as far as they are its first two keys, without reading all of it."""
+    kind, found, rest = line[:64].partition(_ID)
+    digits, end, _ = rest.replace(b"}", b",").partition(b",")
+    if not (found and end and kind.startswith(_TYPE) and digits.isdigit()):
+        return None
+    return kind[len(_TYPE) :].decode("ascii", "replace"), int(digits)
 
 
 class Wire:
@@ -71,10 +80,9 @@ class Wire:
             try:
                 on_frame(decode(line.decode()))
             except BaseException as error:
-                head = _ID.match(line[:64])
+                head = head_of(line)
                 if head:
-                    reason = f"{type(error).__name__}: {error}"
-                    on_unreadable(head[1].decode(), int(head[2]), reason)
+                    on_unreadable(*head, f"{type(error).__name__}: {error}")
 
         def read() -> None:
             parts: list[bytes] = []

@@ -26,6 +26,7 @@ import rpc from "../../sandbox/kernel/rpc.py" with { type: "text" };
 import runner from "../../sandbox/kernel/runner.py" with { type: "text" };
 import spill from "../../sandbox/kernel/spill.py" with { type: "text" };
 import supervisor from "../../sandbox/kernel/supervisor.py" with { type: "text" };
+import suppress from "../../sandbox/kernel/suppress.py" with { type: "text" };
 import tidy from "../../sandbox/kernel/tidy.py" with { type: "text" };
 import tools from "../../sandbox/kernel/tools.py" with { type: "text" };
 import unawaited from "../../sandbox/kernel/unawaited.py" with { type: "text" };
@@ -59,6 +60,7 @@ const FILES: Readonly<Record<string, string>> = {
   "runner.py": runner,
   "spill.py": spill,
   "supervisor.py": supervisor,
+  "suppress.py": suppress,
   "tidy.py": tidy,
   "tools.py": tools,
   "unawaited.py": unawaited,
