@@ -8,6 +8,7 @@ import type { Log } from "../core/log.ts";
 import { VERSION } from "../core/version.ts";
 import { discover } from "../discovery/discover.ts";
 import { stampOf } from "../discovery/stamp.ts";
+import type { HostTools } from "../kernel/host-tools.ts";
 import { parseRpc } from "../kernel/rpc.ts";
 import type { StdioServing } from "../mcp/stdio.ts";
 import type { KernelSource } from "../session/kernel-source.ts";
@@ -78,10 +79,10 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
   // Side by side: each may have to wait for the engine.
   scope.add("the sandboxes", () => Promise.all([pool, ...sessions].map((closable) => closable.close())));
 
-  const openSession = (kernels: KernelSource): Session => {
+  const openSession = (kernels: KernelSource, tools: HostTools): Session => {
     const session = createSession({
       kernels,
-      tools: upstream.openSession(),
+      tools,
       parseRpc,
       log,
       maxOutputChars: config.maxOutputChars,
@@ -100,9 +101,8 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
   };
 
   return {
-    openSession: () => openSession(createLauncher(SHELL_PULL_WAIT_MS)),
+    openSession: () => openSession(createLauncher(SHELL_PULL_WAIT_MS), upstream.openSession()),
     serveStdio(io) {
-      const runner = createSessionRunner(openSession(pool), config);
       const { outputMode } = config;
       const defaults = {
         timeoutSeconds: config.timeoutMs / 1000,
@@ -115,11 +115,14 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
           await Promise.race([launched.promise, sleep(LAUNCH_WAIT_MS, undefined, { ref: false })]);
         },
         async serve() {
-          const [{ createServer }, { serveStdio }] = await Promise.all([
+          const [{ createServer }, { serveStdio }, { McpClientPeer }] = await Promise.all([
             import("../mcp/server.ts"),
             import("../mcp/stdio.ts"),
+            import("../mcp/client-peer.ts"),
           ]);
-          return serveStdio({
+          const peer = new McpClientPeer();
+          const runner = createSessionRunner(openSession(pool, upstream.openSession(peer)), config);
+          const serving = serveStdio({
             createServer(shutdown) {
               pool.warm(); // unless that was done when the client began to speak
               return createServer(runner, {
@@ -129,11 +132,14 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
                 outputMode,
                 log,
                 shutdown,
+                peer,
               });
             },
             log,
             ...io,
           });
+          void serving.done.then(() => upstream.forget(peer));
+          return serving;
         },
       });
     },

@@ -7,12 +7,13 @@ import type { Session } from "../session/session.ts";
 export function createSessionRunner(session: Session, config: Config): PythonRunner {
   return {
     async run(request: RunRequest, signal: AbortSignal): Promise<RunResult> {
-      const { onOutput } = request;
+      const { onOutput, onStart } = request;
       const outcome = await session.execute(
         {
           code: request.code,
           servers: request.servers,
           timeoutMs: request.timeoutSeconds === undefined ? config.timeoutMs : request.timeoutSeconds * 1000,
+          onStart,
           ...(onOutput === undefined ? {} : { onOutput: (_name, text) => onOutput(text) }),
         },
         signal,

@@ -10,6 +10,8 @@ export interface RunRequest {
   /** `undefined` for the configured default. */
   readonly timeoutSeconds: number | undefined;
   readonly onOutput: ((text: string) => void) | undefined;
+  /** Called when it is this run's turn: what upstream servers ask from now on is for it. */
+  readonly onStart: () => void;
 }
 
 /** How a run ended; `renderRunResult` makes of it what the model reads. */

@@ -40,6 +40,8 @@ export interface ExecuteRequest {
   readonly timeoutMs: number;
   /** `sys.argv` of a script run by the command line; otherwise absent. */
   readonly script?: { readonly filename: string; readonly argv: readonly string[] };
+  /** Called when it is the request's turn, before anything is started for it. */
+  readonly onStart?: () => void;
   /**
    * Called with output as it arrives; must not throw and must bound what it keeps. A promise holds the program back
    * until it settles, as a full pipe does.

@@ -81,6 +81,7 @@ class PythonSession implements Session {
     return this.#queue.run(
       async () => {
         clearTimeout(this.#idleTimer);
+        request.onStart?.();
         try {
           const outcome = await this.#run(request, either);
           if (this.#options.stateless && !outcome.stateLost) await this.#startAfresh();

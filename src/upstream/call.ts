@@ -1,12 +1,20 @@
-import { ProtocolError, SdkError, SdkErrorCode } from "@modelcontextprotocol/client";
+import {
+  type Client,
+  LOG_LEVEL_META_KEY,
+  type Progress,
+  ProtocolError,
+  SdkError,
+  SdkErrorCode,
+} from "@modelcontextprotocol/client";
 import * as z from "zod";
 import { BridgeError } from "../core/errors.ts";
 import type { ServerDefinition } from "../discovery/server-definition.ts";
 import type { ToolCall, ToolResult, ToolSummary } from "../kernel/host-tools.ts";
 import { abortedError, limitTime, MAX_TIMER_MS, waitFor } from "./abort.ts";
+import type { ClientPeer } from "./client-peer.ts";
 import { MAX_RESULT_BYTES, REFUSED_RESULT_CODE } from "./messages.ts";
 import { listNames, nearestNames } from "./names.ts";
-import type { LiveServer } from "./pool.ts";
+import type { LiveServer, Use } from "./pool.ts";
 import { isGone } from "./server-faults.ts";
 import { refusingRule } from "./tool-filter.ts";
 
@@ -36,7 +44,7 @@ export async function callTool(
   server: LiveServer,
   definition: ServerDefinition,
   call: ToolCall,
-  signal: AbortSignal,
+  { signal, peer }: Use,
 ): Promise<ToolResult> {
   const name = await resolveTool(server, definition, call.tool, signal);
   const what = `the call of tool ${JSON.stringify(name)} of server ${JSON.stringify(definition.name)}`;
@@ -45,10 +53,13 @@ export async function callTool(
   const limit = callMs === undefined ? undefined : limitTime(signal, callMs, () => tooSlow(definition, what));
   const limited = limit?.signal ?? signal;
   try {
-    const params = { name, arguments: { ...call.arguments } };
-    const result = await server.connection.client.request({ method: "tools/call", params }, resultSchema, {
+    const { client } = server.connection;
+    server.relay.wantLogs(client, peer);
+    const params = { name, arguments: { ...call.arguments }, ...metaOf(client, peer) };
+    const result = await client.request({ method: "tools/call", params }, resultSchema, {
       signal: limited,
       timeout: MAX_TIMER_MS, // the signal is what ends a call, not a limit that nobody set
+      ...(peer?.wantsProgress() === true ? { onprogress: passProgress(peer, definition.name, name) } : {}),
     });
     server.succeeded();
     return result;
@@ -57,6 +68,18 @@ export async function callTool(
   } finally {
     limit?.release();
   }
+}
+
+/** In the revision of 2026-07-28 each request says for itself which log messages are wanted with it. */
+function metaOf(client: Client, peer: ClientPeer | undefined) {
+  const severity = peer?.logSeverity();
+  if (severity === undefined || client.getProtocolEra() !== "modern") return {};
+  return { _meta: { [LOG_LEVEL_META_KEY]: severity } };
+}
+
+function passProgress(peer: ClientPeer, server: string, tool: string) {
+  return ({ progress, total, message }: Progress) =>
+    peer.progress({ server, tool, progress, total, message });
 }
 
 async function listAll(server: LiveServer, signal: AbortSignal): Promise<readonly ToolSummary[]> {

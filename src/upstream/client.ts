@@ -20,9 +20,11 @@ export interface ClientOptions {
   readonly server: string;
   readonly log: Log;
   readonly mask: (text: string) => string;
+  /** Declares what the client can do and answers for it. */
+  readonly prepare: (client: Client) => void;
 }
 
-export function createClient({ mode, server, log, mask }: ClientOptions): NewClient {
+export function createClient({ mode, server, log, mask, prepare }: ClientOptions): NewClient {
   let onToolsChanged = () => {};
   const toolsChanged = () => onToolsChanged();
   const client = new Client(
@@ -33,6 +35,7 @@ export function createClient({ mode, server, log, mask }: ClientOptions): NewCli
       listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: toolsChanged } },
     },
   );
+  prepare(client);
   const ended = new Promise<void>((resolve) => {
     client.onclose = resolve;
   });

@@ -61,7 +61,7 @@ async function shakeHands(
   signal: AbortSignal,
 ): Promise<Connection> {
   const { name, transport: settings } = definition;
-  const { log } = options;
+  const { log, prepare } = options;
   const mask = createMask(Object.values(settings.env));
   const transport = new StdioTransport({
     command: settings.command,
@@ -80,7 +80,13 @@ async function shakeHands(
         first: mask(quote),
       }),
   });
-  const { client, ended, toolsChanged, onToolsChanged } = createClient({ mode, server: name, log, mask });
+  const { client, ended, toolsChanged, onToolsChanged } = createClient({
+    mode,
+    server: name,
+    log,
+    mask,
+    prepare,
+  });
   const killable = { ended, kill: () => transport.kill() };
   options.onStart(killable);
   try {

@@ -22,6 +22,8 @@ export interface ConnectOptions {
   readonly onStart: (process: Killable) => void;
   /** Called when a server process runs, which leads a process group. */
   readonly onSpawn: (pid: number) => void;
+  /** Declares what the client can do and answers for it; called before the handshake. */
+  readonly prepare: (client: Client) => void;
 }
 
 /** A server process or a connection to a URL, from before it starts until it has ended. */

@@ -6,9 +6,12 @@ import { Reaper } from "../core/reaper.ts";
 import type { ServerDefinition } from "../discovery/server-definition.ts";
 import type { ServerSummary } from "../kernel/host-tools.ts";
 import { waitFor } from "./abort.ts";
+import { Callers } from "./callers.ts";
 import type { Catalogue } from "./catalogue/catalogue.ts";
 import { parseServerInfo, type ServerInfo } from "./catalogue/stored-server.ts";
+import type { ClientPeer } from "./client-peer.ts";
 import type { Connection, ConnectOptions, Killable } from "./connect.ts";
+import type { Relay } from "./relay.ts";
 import { describePause, pauseAfter } from "./restart-policy.ts";
 import { StartQueue } from "./start-queue.ts";
 import type { ToolList } from "./tool-list.ts";
@@ -33,11 +36,12 @@ export interface LiveServer {
   readonly definition: ServerDefinition;
   readonly connection: Connection;
   readonly toolList: ToolList;
+  readonly relay: Relay;
   /** Tells the pool that the server did its work: its earlier failures are forgotten. */
   succeeded(): void;
 }
 
-export interface PoolOptions extends Omit<ConnectOptions, "onStart" | "onSpawn"> {
+export interface PoolOptions extends Omit<ConnectOptions, "onStart" | "onSpawn" | "prepare"> {
   readonly clock: Clock;
   /** Learns the tools of every server that lists them. */
   readonly catalogue: Catalogue;
@@ -45,6 +49,15 @@ export interface PoolOptions extends Omit<ConnectOptions, "onStart" | "onSpawn">
   readonly listMs: number;
   /** Milliseconds after its last use until a server is stopped. */
   readonly idleMs: number;
+  /** The clients of all sessions. */
+  readonly peers: ReadonlySet<ClientPeer>;
+}
+
+/** Who uses a server, and for how long it is worth to wait. */
+export interface Use {
+  readonly signal: AbortSignal;
+  /** The client that requests and messages of the server are for meanwhile. */
+  readonly peer?: ClientPeer | undefined;
 }
 
 /** The state of one server: at most one of `live` and `starting` is set. */
@@ -55,7 +68,7 @@ interface Slot {
   /** The end of a process that was stopped for being idle: two of one server at once may be in each other's way. */
   stopping: Promise<void> | undefined;
   /** Uses under way, those included that wait for the start. */
-  uses: number;
+  readonly callers: Callers;
   idleTimer: ReturnType<typeof setTimeout> | undefined;
   /** Failed starts and crashes in a row. */
   failures: number;
@@ -85,23 +98,23 @@ export class Pool implements Closable {
   }
 
   /**
-   * Does `work` with the server, started if need be; it is not stopped for being idle meanwhile. When `signal` aborts,
-   * the wait for the start ends, but not the start.
+   * Does `work` with the server, started if need be; it is not stopped for being idle meanwhile. When the use's signal
+   * aborts, the wait for the start ends, but not the start.
    */
   async use<T>(
     definition: ServerDefinition,
-    signal: AbortSignal,
+    { signal, peer }: Use,
     work: (server: LiveServer) => Promise<T>,
   ): Promise<T> {
     if (this.#closing !== undefined) throw new BridgeError("CANCELLED", "the bridge is shutting down");
     // Whoever asks has said so with a reason: here it only must not happen.
     if (definition.availability.kind !== "usable") throw takenAway(definition.name);
     const slot = this.#slotOf(definition);
-    slot.uses += 1;
+    const leave = slot.callers.enter(peer);
     try {
       return await work(slot.live ?? (await this.#started(slot, signal)));
     } finally {
-      slot.uses -= 1;
+      leave();
       this.#watchIdle(slot);
     }
   }
@@ -144,7 +157,7 @@ export class Pool implements Closable {
       live: undefined,
       starting: undefined,
       stopping: undefined,
-      uses: 0,
+      callers: new Callers(),
       idleTimer: undefined,
       failures: 0,
       lastFailure: undefined,
@@ -168,15 +181,17 @@ export class Pool implements Closable {
     this.#closed.signal.throwIfAborted();
     const { definition } = slot;
     if (this.#slots.get(definition.name) !== slot) throw takenAway(definition.name);
-    const { log, listMs, clock, catalogue } = this.#options;
+    const { log, listMs, clock, catalogue, peers } = this.#options;
     const startedAt = clock.now();
     let ended = Promise.resolve();
     try {
       // The SDK's client costs 15 ms to load: only those who use a server pay for it.
-      const [{ connectServer }, { createToolList }] = await Promise.all([
+      const [{ connectServer }, { createToolList }, { Relay }] = await Promise.all([
         import("./connect.ts"),
         import("./tool-list.ts"),
+        import("./relay.ts"),
       ]);
+      const relay = new Relay({ server: definition.name, callers: slot.callers, peers, log });
       const connection = await connectServer(
         definition,
         {
@@ -186,6 +201,7 @@ export class Pool implements Closable {
             ended = process.ended;
             this.#track(process);
           },
+          prepare: (client) => relay.attach(client),
           onSpawn: (pid) => {
             this.#reaper.watch(pid);
             void ended.then(() => this.#reaper.forget(pid));
@@ -197,6 +213,7 @@ export class Pool implements Closable {
       const live: LiveServer = {
         definition,
         connection,
+        relay,
         toolList: createToolList(connection, {
           name: definition.name,
           log,
@@ -251,7 +268,7 @@ export class Pool implements Closable {
 
   #watchIdle(slot: Slot): void {
     clearTimeout(slot.idleTimer);
-    if (slot.uses > 0 || slot.live === undefined) return;
+    if (slot.callers.count > 0 || slot.live === undefined) return;
     slot.idleTimer = setTimeout(() => {
       this.#options.log.info("stopping server, which is idle", { server: slot.definition.name });
       void this.#stopIdle(slot);
@@ -261,7 +278,7 @@ export class Pool implements Closable {
 
   async #stopIdle(slot: Slot): Promise<void> {
     const { live } = slot;
-    if (slot.uses > 0 || live === undefined) return;
+    if (slot.callers.count > 0 || live === undefined) return;
     clearTimeout(slot.idleTimer);
     slot.live = undefined;
     const stopping = live.connection.close().catch(() => undefined); // it is not used again in any case

@@ -3,6 +3,7 @@ import type { HostTools, ServerDetails, ToolSummary } from "../kernel/host-tools
 import { waitFor } from "./abort.ts";
 import { explainUnusable, notUsable } from "./availability.ts";
 import type { CatalogueReader } from "./catalogue/catalogue.ts";
+import type { ClientPeer } from "./client-peer.ts";
 import type { LiveServer, Pool } from "./pool.ts";
 import type { Registry } from "./registry.ts";
 import { describeKnown, findServers, nameServer, type ServerFacts, summarize } from "./server-finder.ts";
@@ -15,6 +16,8 @@ export interface SessionToolsOptions {
   readonly registry: Registry;
   readonly pool: Pool;
   readonly catalogue: CatalogueReader;
+  /** The client of the session. */
+  readonly peer: ClientPeer | undefined;
   /** What `~` stands for. */
   readonly home: string | undefined;
   /** Milliseconds for one page of a list. */
@@ -26,6 +29,7 @@ export function createSessionTools({
   registry,
   pool,
   catalogue,
+  peer,
   home,
   listMs,
 }: SessionToolsOptions): HostTools {
@@ -44,7 +48,7 @@ export function createSessionTools({
     const definition = await find(name, signal);
     const unusable = explainUnusable(definition, home);
     if (unusable !== undefined) throw notUsable(definition, unusable);
-    return pool.use(definition, signal, (live) => work(live, definition));
+    return pool.use(definition, { signal, peer }, (live) => work(live, definition));
   };
 
   const listTools = (name: string, signal: AbortSignal): Promise<readonly ToolSummary[]> =>
@@ -88,7 +92,7 @@ export function createSessionTools({
     callTool: (call, signal) =>
       use(call.server, signal, async (live, definition) => {
         const { callTool } = await import("./call.ts");
-        return callTool(live, definition, call, signal);
+        return callTool(live, definition, call, { signal, peer });
       }),
     async describeServer(server, signal) {
       const definition = await find(server, signal);

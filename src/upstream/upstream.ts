@@ -41,6 +41,8 @@ export interface Upstream extends Closable {
    * that belong to a call of the session go to it; without one they are refused and dropped.
    */
   openSession(peer?: ClientPeer): HostTools;
+  /** The client of a session is gone: nothing is for it any more. */
+  forget(peer: ClientPeer): void;
   /** What is known of the servers' tools, whether they run or not. */
   readonly catalogue: CatalogueReader;
   /** Reads the configuration files again: new servers appear; those that are gone or changed are stopped at once. */
@@ -51,6 +53,7 @@ export interface Upstream extends Closable {
 export function createUpstream(options: UpstreamOptions): Upstream {
   const { log, env, childEnv = {}, clock = systemClock, idleMs = IDLE_MS, limits = {} } = options;
   const { connectMs = CONNECT_MS, listMs = LIST_MS, stopGraceMs = STOP_GRACE_MS } = limits;
+  const peers = new Set<ClientPeer>();
   const catalogue = new Catalogue({ folder: options.catalogueDir, log });
   const pool = new Pool({
     catalogue,
@@ -63,6 +66,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     listMs,
     stopGraceMs,
     idleMs,
+    peers,
   });
   const report = createReporter(log);
   const registry = new Registry({
@@ -80,7 +84,11 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     await catalogue.close();
   };
   return {
-    openSession: () => createSessionTools({ registry, pool, catalogue, home: env["HOME"], listMs }),
+    openSession(peer) {
+      if (peer !== undefined) peers.add(peer);
+      return createSessionTools({ registry, pool, catalogue, peer, home: env["HOME"], listMs });
+    },
+    forget: (peer) => void peers.delete(peer),
     catalogue,
     refresh: () => registry.refresh(),
     close,

@@ -6,7 +6,9 @@ import { Client as OlderClient } from "@modelcontextprotocol/sdk/client/index.js
 import { StdioClientTransport as OlderStdio } from "@modelcontextprotocol/sdk/client/stdio.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
+import type { McpServer } from "@modelcontextprotocol/server";
 import { LineSplitter } from "../../src/core/lines.ts";
+import { McpClientPeer } from "../../src/mcp/client-peer.ts";
 import { createServer } from "../../src/mcp/server.ts";
 import { serveStdio } from "../../src/mcp/stdio.ts";
 import { createEchoRunner } from "../fixtures/mcp/echo-runner.ts";
@@ -100,13 +102,18 @@ function asText(result: object) {
 }
 
 /** The client's end of a connection to {@link serveStdio} in this process. */
-class StreamTransport implements Transport {
+export class StreamTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: (message: JSONRPCMessage) => void;
   readonly #toServer = new PassThrough();
   readonly #fromServer = new PassThrough();
   readonly #splitter = new LineSplitter(1 << 26);
+  readonly #createServer: (shutdown: AbortSignal) => McpServer;
+
+  constructor(createServer: (shutdown: AbortSignal) => McpServer = createEchoServer) {
+    this.#createServer = createServer;
+  }
 
   async start(): Promise<void> {
     this.#fromServer.on("data", (chunk: Uint8Array) => {
@@ -114,22 +121,11 @@ class StreamTransport implements Transport {
         if (line.kind === "line") this.onmessage?.(JSON.parse(new TextDecoder().decode(line.bytes)));
       }
     });
-    const log = createMemoryLog();
-    const runner = createEchoRunner();
-    const defaults = { timeoutSeconds: 30, maxTimeoutSeconds: 120 };
     const serving = serveStdio({
-      log,
+      log: createMemoryLog(),
       stdin: this.#toServer,
       stdout: this.#fromServer,
-      createServer: (shutdown) =>
-        createServer(runner, {
-          name: "sandpy",
-          version: "1.2.3",
-          defaults,
-          outputMode: "compact",
-          log,
-          shutdown,
-        }),
+      createServer: this.#createServer,
     });
     void serving.done.then(() => this.onclose?.());
   }
@@ -142,3 +138,20 @@ class StreamTransport implements Transport {
     this.#toServer.end();
   }
 }
+
+function createEchoServer(shutdown: AbortSignal): McpServer {
+  return createServer(createEchoRunner(), {
+    ...SERVER_OPTIONS,
+    log: createMemoryLog(),
+    shutdown,
+    peer: new McpClientPeer(),
+  });
+}
+
+/** What every server of a test is created with. */
+export const SERVER_OPTIONS = {
+  name: "sandpy",
+  version: "1.2.3",
+  defaults: { timeoutSeconds: 30, maxTimeoutSeconds: 120 },
+  outputMode: "compact",
+} as const;

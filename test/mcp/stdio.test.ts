@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { PassThrough, Writable } from "node:stream";
+import { McpClientPeer } from "../../src/mcp/client-peer.ts";
 import type { PythonRunner } from "../../src/mcp/python-runner.ts";
 import { createServer } from "../../src/mcp/server.ts";
 import { serveStdio } from "../../src/mcp/stdio.ts";
@@ -42,7 +43,15 @@ function serve(runner: PythonRunner, stdout: Writable) {
     stdin,
     stdout,
     createServer: (shutdown) =>
-      createServer(runner, { name: "sandpy", version: "1", defaults, outputMode: "compact", log, shutdown }),
+      createServer(runner, {
+        name: "sandpy",
+        version: "1",
+        defaults,
+        outputMode: "compact",
+        log,
+        shutdown,
+        peer: new McpClientPeer(),
+      }),
   });
   return { stdin, serving };
 }

@@ -62,7 +62,7 @@ function createAttempt(
   signal: AbortSignal,
 ): (protocol: RemoteProtocol) => Promise<Connection> {
   const { name, fingerprint } = definition;
-  const { log, connectMs } = options;
+  const { log, connectMs, prepare } = options;
   const { eras } = options.remembered;
   const correction = correctionHint(definition, options.env["HOME"]);
   const endpoint = readEndpoint(definition, correction);
@@ -76,6 +76,7 @@ function createAttempt(
       server: name,
       log,
       mask,
+      prepare,
     });
     const transport = new RemoteTransport({
       protocol,

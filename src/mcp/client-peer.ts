@@ -1,0 +1,179 @@
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  type InputRequiredResult,
+  inputRequired,
+  LOG_LEVEL_META_KEY,
+  type McpServer,
+  type ServerContext,
+} from "@modelcontextprotocol/server";
+import { z } from "zod";
+import type { ClientPeer, LogSeverity, PeerMessage, PeerProgress } from "../upstream/client-peer.ts";
+import { ClientRun } from "./client-run.ts";
+import { RateLimit } from "./rate-limit.ts";
+import type { ToolAnswer } from "./render-result.ts";
+
+/** Timers hold 32 bits; the signal is what ends a request. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+/** A result that the client did not fetch after its last answer is kept this long. */
+const KEEP_RESULT_MS = 60_000;
+/** Notifications that the client has not taken yet; more are dropped. */
+const MAX_UNSENT = 64;
+const FIRST_MODERN_REVISION = "2026-07-28";
+
+const resultSchema = z.custom<Readonly<Record<string, unknown>>>(
+  (value) => typeof value === "object" && value !== null,
+);
+
+/**
+ * The client of one session, as upstream servers reach it. In the revisions with `initialize` it is sent requests; in that
+ * of 2026-07-28 what a server asks is the result of the call that waits, and the client calls again with the answer.
+ */
+export class McpClientPeer implements ClientPeer {
+  readonly #limit = new RateLimit({ perSecond: 20, burst: 100 });
+  readonly #resumable = new Map<string, { readonly run: ClientRun; readonly answer: Promise<ToolAnswer> }>();
+  #server: McpServer | undefined;
+  #capabilities: Readonly<Record<string, unknown>> | undefined;
+  #severity: LogSeverity | undefined;
+  /** The run whose code is being executed: what servers ask is for it. */
+  #current: ClientRun | undefined;
+  #unsent = 0;
+  #hasPinged = false;
+
+  /** Makes `server` the one by which the client is reached. */
+  attach(server: McpServer): void {
+    this.#server = server;
+    this.#hasPinged = false;
+    server.server.setRequestHandler("logging/setLevel", ({ params }) => {
+      this.#severity = params.level;
+      return {};
+    });
+  }
+
+  /**
+   * Runs a program for a request. `work` gets the run, and says by `started` when its code is next; the answer is
+   * that of the program, or a question to the client.
+   */
+  async conduct(
+    context: ServerContext,
+    work: (run: ClientRun, started: () => void) => Promise<ToolAnswer>,
+  ): Promise<ToolAnswer | InputRequiredResult> {
+    const run = new ClientRun();
+    this.#learn(context);
+    const waiting = Promise.withResolvers<ToolAnswer>();
+    const result = this.#wait(run, waiting.promise, context);
+    const started = () => {
+      this.#current = run;
+    };
+    work(run, started)
+      .finally(() => {
+        if (this.#current === run) this.#current = undefined;
+      })
+      .then(waiting.resolve, waiting.reject);
+    return result;
+  }
+
+  /** Takes up a run that waits for the client's answer; `undefined`: there is none of this token. */
+  resume(token: string, context: ServerContext): Promise<ToolAnswer | InputRequiredResult> | undefined {
+    const found = this.#resumable.get(token);
+    if (found === undefined) return undefined;
+    this.#resumable.delete(token); // one request at a time waits for a run
+    this.#learn(context);
+    found.run.answer(context.mcpReq.inputResponses ?? {});
+    return this.#wait(found.run, found.answer, context);
+  }
+
+  capabilities(): Readonly<Record<string, unknown>> {
+    return this.#capabilities ?? this.#server?.server.getClientCapabilities() ?? {};
+  }
+
+  async request(message: PeerMessage, signal: AbortSignal): Promise<Readonly<Record<string, unknown>>> {
+    const run = this.#current;
+    if (this.#isModern()) {
+      if (run === undefined) throw new Error("no run of the client is under way");
+      return run.ask(message, signal);
+    }
+    if (this.#server === undefined) throw new Error("no client is connected");
+    const request = {
+      method: message.method,
+      ...(message.params === undefined ? {} : { params: message.params }),
+    };
+    this.#useUpIdZero(this.#server);
+    const options = { signal, timeout: MAX_TIMER_MS };
+    if (run?.context !== undefined) return run.context.mcpReq.send(request, resultSchema, options);
+    return this.#server.server.request(request, resultSchema, options);
+  }
+
+  notify({ method, params }: PeerMessage): void {
+    if (this.#unsent >= MAX_UNSENT || !this.#limit.take()) return;
+    const notification = { method, ...(params === undefined ? {} : { params }) };
+    const context = this.#current?.context;
+    if (context === undefined && this.#isModern()) return; // nothing to send it with
+    this.#unsent += 1;
+    const sent =
+      context?.mcpReq.notify(notification) ?? this.#server?.server.notification(notification as never);
+    void Promise.resolve(sent)
+      .catch(() => undefined) // the connection is gone, and says so elsewhere
+      .finally(() => {
+        this.#unsent -= 1;
+      });
+  }
+
+  wantsProgress(): boolean {
+    return this.#current?.progress !== undefined;
+  }
+
+  progress({ server, tool, progress, total, message }: PeerProgress): void {
+    const far = total === undefined ? String(progress) : `${progress}/${total}`;
+    const words = message === undefined ? "" : ` ${message}`;
+    this.#current?.progress?.append(`${server}.${tool}: ${far}${words}\n`);
+  }
+
+  logSeverity(): LogSeverity | undefined {
+    return this.#isModern()
+      ? (fromEnvelope(this.#current?.context, LOG_LEVEL_META_KEY) as LogSeverity | undefined)
+      : this.#severity;
+  }
+
+  async #wait(
+    run: ClientRun,
+    answer: Promise<ToolAnswer>,
+    context: ServerContext,
+  ): Promise<ToolAnswer | InputRequiredResult> {
+    const outcome = await run.waitFor(answer, context);
+    if (outcome !== "asked") return outcome;
+    this.#resumable.set(run.token, { run, answer });
+    const forget = () => {
+      setTimeout(() => this.#resumable.delete(run.token), KEEP_RESULT_MS).unref();
+    };
+    answer.then(forget, forget);
+    return inputRequired({ inputRequests: run.questions(), requestState: run.token });
+  }
+
+  /**
+   * The SDK numbers our requests from 0, and clients by its older line (1.x) take a cancellation of request 0 for one
+   * without a number and ignore it: a dialog would stay open. So a ping gets that number.
+   */
+  #useUpIdZero({ server }: McpServer): void {
+    if (this.#hasPinged) return;
+    this.#hasPinged = true;
+    server.ping().catch(() => undefined); // all that matters is that it was sent
+  }
+
+  /** In the newest revision each request says anew what its client can do. */
+  #learn(context: ServerContext): void {
+    const declared = this.#isModern() ? fromEnvelope(context, CLIENT_CAPABILITIES_META_KEY) : undefined;
+    this.#capabilities =
+      typeof declared === "object" && declared !== null
+        ? Object.fromEntries(Object.entries(declared))
+        : undefined;
+  }
+
+  #isModern(): boolean {
+    return (this.#server?.server.getNegotiatedProtocolVersion() ?? "") >= FIRST_MODERN_REVISION;
+  }
+}
+
+/** What a request of the newest revision says beside its parameters. */
+function fromEnvelope(context: ServerContext | undefined, key: string): unknown {
+  return (context?.mcpReq.envelope as Readonly<Record<string, unknown>> | undefined)?.[key];
+}

@@ -1,0 +1,106 @@
+import { randomBytes } from "node:crypto";
+import type { InputRequests, ServerContext } from "@modelcontextprotocol/server";
+import type { PeerMessage } from "../upstream/client-peer.ts";
+import { ProgressStream } from "./progress.ts";
+import type { ToolAnswer } from "./render-result.ts";
+
+type Answer = Readonly<Record<string, unknown>>;
+
+/** Something that an upstream server wants to know of the client. */
+interface Question {
+  readonly message: PeerMessage;
+  readonly resolve: (answer: Answer) => void;
+}
+
+/**
+ * One `run_python`, and the request of the client that waits for it now. In the revision of 2026-07-28 that can be several
+ * one after the other: a question to the client ends the request, and the client's answer is the next one, under the
+ * run's `token`, while the program goes on.
+ */
+export class ClientRun {
+  /** Not to be guessed: who has it may answer for the client. */
+  readonly token = randomBytes(18).toString("base64url");
+  readonly #abort = new AbortController();
+  readonly #questions = new Map<string, Question>();
+  #asked = 0;
+  #onQuestion = () => {};
+  #context: ServerContext | undefined;
+  #progress: ProgressStream | undefined;
+
+  /** Aborts when a request that waits for the run is cancelled. */
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  get context(): ServerContext | undefined {
+    return this.#context;
+  }
+
+  /** Where output is streamed to; only a client that asked for it by a token gets it. */
+  get progress(): ProgressStream | undefined {
+    return this.#progress;
+  }
+
+  /** Waits, for a request of the client, until the run has an answer or a question; the latter gives `asked`. */
+  async waitFor(answer: Promise<ToolAnswer>, context: ServerContext): Promise<ToolAnswer | "asked"> {
+    const { signal } = context.mcpReq;
+    const cancel = () => this.#abort.abort(signal.reason);
+    if (signal.aborted) cancel();
+    signal.addEventListener("abort", cancel, { once: true });
+    const progress = createProgress(context);
+    this.#context = context;
+    this.#progress = progress;
+    try {
+      const asked = new Promise<"asked">((resolve) => {
+        this.#onQuestion = () => resolve("asked");
+        if (this.#questions.size > 0) resolve("asked");
+      });
+      return await Promise.race([answer, asked]);
+    } finally {
+      this.#onQuestion = () => {};
+      signal.removeEventListener("abort", cancel);
+      progress?.stop();
+      this.#context = undefined;
+      this.#progress = undefined;
+    }
+  }
+
+  /** Puts a question to the client, to be sent as the result of the request that waits. */
+  ask(message: PeerMessage, signal: AbortSignal): Promise<Answer> {
+    this.#asked += 1;
+    const id = `question-${this.#asked}`;
+    return new Promise((resolve, reject) => {
+      const give = (settle: () => void) => {
+        this.#questions.delete(id);
+        signal.removeEventListener("abort", giveUp);
+        settle();
+      };
+      const giveUp = () => give(() => reject(new Error("the question was taken back")));
+      if (signal.aborted) return giveUp();
+      signal.addEventListener("abort", giveUp, { once: true });
+      this.#questions.set(id, { message, resolve: (answer) => give(() => resolve(answer)) });
+      this.#onQuestion();
+    });
+  }
+
+  /** The questions that are open. */
+  questions(): InputRequests {
+    const entries = [...this.#questions].map(([id, { message }]) => [id, message]);
+    return Object.fromEntries(entries) as InputRequests; // the SDK checked them on their way in
+  }
+
+  /** Takes what the client says to some of the questions. */
+  answer(answers: Readonly<Record<string, unknown>>): void {
+    for (const [id, answer] of Object.entries(answers)) {
+      if (typeof answer === "object" && answer !== null) this.#questions.get(id)?.resolve(answer as Answer);
+    }
+  }
+}
+
+function createProgress({ mcpReq }: ServerContext): ProgressStream | undefined {
+  const progressToken = mcpReq._meta?.progressToken;
+  if (progressToken === undefined) return undefined;
+  return new ProgressStream((update) =>
+    mcpReq.notify({ method: "notifications/progress", params: { progressToken, ...update } }),
+  );
+}

@@ -1,0 +1,201 @@
+import { type Client, ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/client";
+import type { Log } from "../core/log.ts";
+import type { Callers } from "./callers.ts";
+import { type ClientPeer, LOG_SEVERITIES, type LogSeverity, type PeerMessage } from "./client-peer.ts";
+
+/** Requests of one server that wait for the client at once; each may be a dialog in front of a person. */
+const MAX_OPEN = 8;
+/** A client that forgets a request must not hold it for ever; a person needs minutes at most. */
+const MAX_ANSWER_MS = 15 * 60_000;
+const MAX_MESSAGE_CHARS = 10_000;
+
+/** The requests of servers that a client can answer, and the capability by which it says that it can. */
+const RELAYED = {
+  "roots/list": "roots",
+  "sampling/createMessage": "sampling",
+  "elicitation/create": "elicitation",
+} as const;
+type RelayedMethod = keyof typeof RELAYED;
+type RelayedMessage = PeerMessage & { readonly method: RelayedMethod };
+
+export interface RelayOptions {
+  /** The server's name, which the client's user is to see. */
+  readonly server: string;
+  readonly callers: Callers;
+  /** The clients of all sessions. */
+  readonly peers: ReadonlySet<ClientPeer>;
+  readonly log: Log;
+}
+
+/**
+ * What one server asks of its client and tells it, passed on to ours. A server is shared: its request belongs to the
+ * client whose calls are under way on it, and is refused when that is not exactly one; roots, and notifications, may also
+ * go to the only client that there is. The answer is given up when those calls end.
+ */
+export class Relay {
+  readonly #options: RelayOptions;
+  #open = 0;
+  #severity: LogSeverity | undefined;
+
+  constructor(options: RelayOptions) {
+    this.#options = options;
+  }
+
+  /** Declares what our clients can do and answers for them; before `client` connects. */
+  attach(client: Client): void {
+    const capabilities = commonCapabilities(this.#options.peers);
+    client.registerCapabilities(capabilities);
+    for (const method of Object.keys(RELAYED) as RelayedMethod[]) {
+      if (!(RELAYED[method] in capabilities)) continue; // the SDK refuses it as a method that does not exist
+      client.setRequestHandler(
+        method,
+        async (request, context) =>
+          this.#answer(
+            { method, ...(request.params === undefined ? {} : { params: request.params }) },
+            context.mcpReq.signal,
+          ) as never, // judged by the server that asked, as the client gave it
+      );
+    }
+    client.setNotificationHandler("notifications/message", ({ params }) => this.#passLog(params));
+    client.setNotificationHandler("notifications/elicitation/complete", ({ method, params }) =>
+      this.#addressee()?.notify({ method, params }),
+    );
+  }
+
+  /** Asks the server for log messages of the severity that the client of a call wants, where the server knows of that. */
+  wantLogs(client: Client, peer: ClientPeer | undefined): void {
+    const wanted = peer?.logSeverity();
+    if (wanted === undefined || client.getServerCapabilities()?.logging === undefined) return;
+    // Shared: the most talkative wish counts, and each client gets what it asked for.
+    if (this.#severity !== undefined && severityOf(this.#severity) <= severityOf(wanted)) return;
+    this.#severity = wanted;
+    if (client.getProtocolEra() === "modern") return; // said with each request instead
+    client.setLoggingLevel(wanted).catch((error: unknown) =>
+      this.#options.log.debug("server refused a log level", {
+        server: this.#options.server,
+        error: String(error),
+      }),
+    );
+  }
+
+  async #answer(message: RelayedMessage, asked: AbortSignal): Promise<unknown> {
+    const { server, log } = this.#options;
+    const target = this.#options.callers.only() ?? this.#onlyPeerFor(message.method);
+    const refusal = this.#whyNot(message, target?.peer);
+    if (target === undefined || refusal !== undefined) {
+      log.debug("refused a request of a server", { server, method: message.method, reason: refusal });
+      throw new ProtocolError(ProtocolErrorCode.MethodNotFound, refusal ?? "");
+    }
+    this.#open += 1;
+    try {
+      const signal = AbortSignal.any([asked, target.signal, AbortSignal.timeout(MAX_ANSWER_MS)]);
+      return await target.peer.request(named(server, message), signal);
+    } catch (error) {
+      throw toProtocolError(error, message.method);
+    } finally {
+      this.#open -= 1;
+    }
+  }
+
+  #whyNot(message: RelayedMessage, peer: ClientPeer | undefined): string | undefined {
+    if (peer === undefined) {
+      return `${message.method} cannot be passed on: it is not clear which client it is for; ask during a call`;
+    }
+    const missing = missingCapability(message, peer.capabilities());
+    if (missing !== undefined) return `the client of this call does not support ${missing}`;
+    if (this.#open >= MAX_OPEN) return `${MAX_OPEN} requests wait for the client already`;
+    return undefined;
+  }
+
+  #onlyPeerFor(method: RelayedMethod) {
+    const [peer, ...others] = this.#options.peers;
+    // Where nobody calls, nobody expects to be asked anything; roots disturb no person.
+    if (method !== "roots/list" || peer === undefined || others.length > 0) return undefined;
+    if (this.#options.callers.count > 0) return undefined;
+    return { peer, signal: new AbortController().signal };
+  }
+
+  #addressee(): ClientPeer | undefined {
+    const [peer, ...others] = this.#options.peers;
+    return this.#options.callers.only()?.peer ?? (others.length === 0 ? peer : undefined);
+  }
+
+  #passLog(params: {
+    readonly level: LogSeverity;
+    readonly logger?: string | undefined;
+    readonly data: unknown;
+  }) {
+    const { server, log } = this.#options;
+    log.debug("log message of server", { server, level: params.level, data: textOf(params.data) });
+    const peer = this.#addressee();
+    const wanted = peer?.logSeverity();
+    if (peer === undefined || wanted === undefined || severityOf(params.level) < severityOf(wanted)) return;
+    const logger = params.logger === undefined ? server : `${server}: ${params.logger.slice(0, 200)}`;
+    peer.notify({
+      method: "notifications/message",
+      params: { level: params.level, logger, data: boundedData(params.data) },
+    });
+  }
+}
+
+/** The least common denominator would hide what some can do; one that cannot refuses by itself. */
+function commonCapabilities(peers: ReadonlySet<ClientPeer>): Record<string, Record<string, unknown>> {
+  const merged: Record<string, Record<string, unknown>> = {};
+  for (const peer of peers) {
+    const declared = peer.capabilities();
+    for (const name of Object.values(RELAYED)) {
+      const own = declared[name];
+      if (typeof own !== "object" || own === null) continue;
+      // That roots change is not passed on, so nobody may wait for it.
+      const { listChanged: _, ...rest } = own as Record<string, unknown>;
+      merged[name] = { ...merged[name], ...rest };
+    }
+  }
+  return merged;
+}
+
+/** What the client would have to declare to be asked this, if it did not. */
+function missingCapability(
+  { method, params = {} }: RelayedMessage,
+  declared: Readonly<Record<string, unknown>>,
+): string | undefined {
+  const name = RELAYED[method];
+  const own = declared[name];
+  if (typeof own !== "object" || own === null) return name;
+  const parts = own as Readonly<Record<string, unknown>>;
+  if (method === "elicitation/create" && params["mode"] === "url" && parts["url"] === undefined)
+    return "elicitation by URL";
+  const needsTools = params["tools"] !== undefined || params["toolChoice"] !== undefined;
+  if (method === "sampling/createMessage" && needsTools && parts["tools"] === undefined)
+    return "sampling with tools";
+  return undefined;
+}
+
+/** A person must see who asks: to their client it is always us. */
+function named(server: string, message: PeerMessage): PeerMessage {
+  if (message.params === undefined) return message;
+  const { _meta, ...params } = message.params; // its tokens belong to the other connection
+  if (message.method !== "elicitation/create") return { ...message, params };
+  const text = typeof params["message"] === "string" ? params["message"].slice(0, MAX_MESSAGE_CHARS) : "";
+  return { ...message, params: { ...params, message: `[${server}] ${text.toWellFormed()}` } };
+}
+
+function toProtocolError(error: unknown, method: string): ProtocolError {
+  const { code, data } = error as { readonly code?: unknown; readonly data?: unknown };
+  const text = error instanceof Error ? error.message : String(error);
+  if (typeof code === "number") return new ProtocolError(code, text, data);
+  return new ProtocolError(ProtocolErrorCode.InternalError, `${method} was not answered: ${text}`);
+}
+
+function severityOf(level: LogSeverity): number {
+  return LOG_SEVERITIES.indexOf(level);
+}
+
+function textOf(data: unknown): string {
+  return typeof data === "string" ? data : (JSON.stringify(data) ?? "");
+}
+
+function boundedData(data: unknown): unknown {
+  const text = textOf(data);
+  return text.length <= MAX_MESSAGE_CHARS ? data : `${text.slice(0, MAX_MESSAGE_CHARS).toWellFormed()}…`;
+}

@@ -1,0 +1,76 @@
+import { Client as ModernClient } from "@modelcontextprotocol/client";
+import { Client as OlderClient } from "@modelcontextprotocol/sdk/client/index.js";
+import type { HostTools } from "../../src/kernel/host-tools.ts";
+import { McpClientPeer } from "../../src/mcp/client-peer.ts";
+import type { PythonRunner, RunResult } from "../../src/mcp/python-runner.ts";
+import { createServer } from "../../src/mcp/server.ts";
+import type { Rig } from "../upstream/harness.ts";
+import { createMemoryLog } from "./logs.ts";
+import { SERVER_OPTIONS, StreamTransport } from "./mcp-peers.ts";
+
+const IDENTITY = { name: "test", version: "1" };
+const BLANK: Omit<RunResult, "status" | "result"> = {
+  stdout: "",
+  stderr: "",
+  error: null,
+  exitCode: null,
+  notes: [],
+  images: [],
+  truncated: false,
+  durationMs: 0,
+};
+
+/** A client of an upstream, with all of our MCP server in between and no Python: its code is a tool call as JSON. */
+export function connectTransport(rig: Rig): StreamTransport {
+  const peer = new McpClientPeer();
+  const runner = createToolRunner(rig.upstream.openSession(peer));
+  return new StreamTransport((shutdown) =>
+    createServer(runner, { ...SERVER_OPTIONS, log: createMemoryLog(), shutdown, peer }),
+  );
+}
+
+/** A client of the revisions with `initialize`; `setUp` gives it handlers before it connects. */
+export async function connectOlder(
+  rig: Rig,
+  capabilities: Record<string, object>,
+  setUp: (client: OlderClient) => void = () => undefined,
+): Promise<OlderClient> {
+  const client = new OlderClient(IDENTITY, { capabilities });
+  setUp(client);
+  await client.connect(connectTransport(rig));
+  return client;
+}
+
+/** A client of the revision of 2026-07-28. */
+export async function connectModern(
+  rig: Rig,
+  capabilities: Record<string, object>,
+  setUp: (client: ModernClient) => void = () => undefined,
+): Promise<ModernClient> {
+  const client = new ModernClient(IDENTITY, {
+    capabilities,
+    versionNegotiation: { mode: { pin: "2026-07-28" } },
+  });
+  setUp(client);
+  await client.connect(connectTransport(rig));
+  return client;
+}
+
+/** The arguments of a `run_python` that calls one tool. */
+export function toolRun(server: string, tool: string): { name: string; arguments: { code: string } } {
+  return { name: "run_python", arguments: { code: JSON.stringify({ server, tool, arguments: {} }) } };
+}
+
+function createToolRunner(tools: HostTools): PythonRunner {
+  return {
+    async run({ code, onStart }, signal) {
+      onStart();
+      try {
+        const result = await tools.callTool(JSON.parse(code), signal);
+        return { ...BLANK, status: "ok", result: JSON.stringify(result) };
+      } catch (error) {
+        return { ...BLANK, status: signal.aborted ? "cancelled" : "error", result: String(error) };
+      }
+    },
+  };
+}

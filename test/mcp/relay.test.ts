@@ -1,0 +1,371 @@
+import { describe, expect, test } from "bun:test";
+import {
+  CreateMessageRequestSchema,
+  ElicitRequestSchema,
+  ListRootsRequestSchema,
+  LoggingMessageNotificationSchema,
+} from "@modelcontextprotocol/sdk/types.js";
+import { connectModern, connectOlder, toolRun } from "../helpers/relay-rig.ts";
+import { createJournal, createRig, define, SERVERS, scripted, until } from "../upstream/harness.ts";
+
+const FORM = { type: "object" as const, properties: { name: { type: "string" as const } } };
+const ELICIT = { method: "elicitation/create", params: { message: "Who?", requestedSchema: FORM } };
+const SAMPLE = {
+  method: "sampling/createMessage",
+  params: { messages: [{ role: "user", content: { type: "text", text: "2+2?" } }], maxTokens: 9 },
+};
+const ROOTS = { method: "roots/list" };
+const ANSWERS = {
+  "elicitation/create": { action: "accept" as const, content: { name: "Ann" } },
+  "sampling/createMessage": {
+    role: "assistant" as const,
+    model: "m",
+    content: { type: "text" as const, text: "4" },
+  },
+  "roots/list": { roots: [{ uri: "file:///w", name: "w" }] },
+};
+const ALL = { elicitation: {}, sampling: {}, roots: { listChanged: true } };
+const tools = {
+  elicit: { asks: ELICIT },
+  sample: { asks: SAMPLE },
+  roots: { asks: ROOTS },
+  ping: { asks: { method: "ping" } },
+};
+const modern = define("fx", { args: [`${SERVERS}/modern-server.ts`] });
+
+type Seen = { method: string; params?: { message?: string } | undefined }[];
+
+function answerAll(seen: Seen = []) {
+  const take = <T>(request: { method: string; params?: object | undefined }, answer: T): T => {
+    seen.push(request as Seen[number]);
+    return answer;
+  };
+  return {
+    older: (client: Awaited<ReturnType<typeof connectOlder>>) => {
+      client.setRequestHandler(ElicitRequestSchema, (request) =>
+        take(request, ANSWERS["elicitation/create"]),
+      );
+      client.setRequestHandler(CreateMessageRequestSchema, (request) =>
+        take(request, ANSWERS["sampling/createMessage"]),
+      );
+      client.setRequestHandler(ListRootsRequestSchema, (request) => take(request, ANSWERS["roots/list"]));
+    },
+    modern: (client: Awaited<ReturnType<typeof connectModern>>) => {
+      client.setRequestHandler("elicitation/create", (request) =>
+        take(request, ANSWERS["elicitation/create"]),
+      );
+      client.setRequestHandler("sampling/createMessage", (request) =>
+        take(request, ANSWERS["sampling/createMessage"]),
+      );
+      client.setRequestHandler("roots/list", (request) => take(request, ANSWERS["roots/list"]));
+    },
+  };
+}
+
+const ERAS = ["older", "modern"] as const;
+type Caller = { callTool(params: ReturnType<typeof toolRun>): Promise<unknown>; close(): Promise<void> };
+
+async function connect(
+  era: (typeof ERAS)[number],
+  rig: ReturnType<typeof createRig>,
+  seen: Seen,
+): Promise<Caller> {
+  if (era === "older") return connectOlder(rig, ALL, answerAll(seen).older);
+  return connectModern(rig, ALL, answerAll(seen).modern);
+}
+
+/** What the tool gave, as `run_python` shows it. */
+function shownBy(reply: unknown): unknown {
+  const { content } = reply as { content: { text: string }[] };
+  const text = content[0]?.text ?? "";
+  const line = text.split("\n").find((each) => each.startsWith("{"));
+  return line === undefined ? text : JSON.parse(line);
+}
+
+describe.each(ERAS)("a client of the %s kind", (era) => {
+  test.each([
+    ["elicit", "elicitation/create"],
+    ["sample", "sampling/createMessage"],
+    ["roots", "roots/list"],
+  ] as const)("answers %s for a server", async (tool, method) => {
+    await using rig = createRig([scripted("fx", { tools })]);
+    const seen: Seen = [];
+    const client = await connect(era, rig, seen);
+
+    const reply = await client.callTool(toolRun("fx", tool));
+
+    expect(shownBy(reply)).toMatchObject({ structuredContent: { result: ANSWERS[method] } });
+    expect(seen.map((request) => request.method)).toEqual([method]);
+    if (tool === "elicit") expect(seen[0]?.params?.message).toBe("[fx] Who?");
+    await client.close();
+  });
+
+  test("answers a server of the newest revision", async () => {
+    await using rig = createRig([modern]);
+    const seen: Seen = [];
+    const client = await connect(era, rig, seen);
+
+    const reply = await client.callTool(toolRun("fx", "ask"));
+
+    expect(shownBy(reply)).toMatchObject({
+      content: [{ text: JSON.stringify(ANSWERS["elicitation/create"]) }],
+    });
+    expect(seen[0]?.params?.message).toBe("[fx] Who are you?");
+    await client.close();
+  });
+});
+
+describe("what a client cannot do", () => {
+  test("is not declared to servers, and refused", async () => {
+    using journal = createJournal();
+    await using rig = createRig([scripted("fx", { tools, journal: journal.path })]);
+    const client = await connectOlder(rig, { sampling: {} }, (each) =>
+      each.setRequestHandler(CreateMessageRequestSchema, () => ANSWERS["sampling/createMessage"]),
+    );
+
+    for (const tool of ["elicit", "roots"]) {
+      const reply = await client.callTool(toolRun("fx", tool));
+      expect(shownBy(reply)).toMatchObject({ structuredContent: { error: { code: -32601 } } });
+    }
+    const initialize = journal.lines().find((line) => line.includes('"initialize"')) ?? "{}";
+    expect(JSON.parse(initialize).params.capabilities).toEqual({ sampling: {} });
+    await client.close();
+  });
+
+  test.each([
+    [
+      "a URL",
+      {
+        method: "elicitation/create",
+        params: { mode: "url", url: "https://x", elicitationId: "1", message: "?" },
+      },
+    ],
+    ["tools", { ...SAMPLE, params: { ...SAMPLE.params, tools: [] } }],
+  ])("is refused in its parts: %s", async (_what, asks) => {
+    await using rig = createRig([scripted("fx", { tools: { ask: { asks } } })]);
+    const seen: Seen = [];
+    const client = await connectOlder(rig, ALL, answerAll(seen).older);
+
+    const reply = await client.callTool(toolRun("fx", "ask"));
+
+    expect(shownBy(reply)).toMatchObject({ structuredContent: { error: {} } });
+    expect(seen).toEqual([]);
+    await client.close();
+  });
+
+  test("or does not want, it says to the server itself", async () => {
+    await using rig = createRig([scripted("fx", { tools })]);
+    const client = await connectOlder(rig, { elicitation: {} }, (each) =>
+      each.setRequestHandler(ElicitRequestSchema, () => {
+        throw Object.assign(new Error("not today"), { code: -32042 });
+      }),
+    );
+
+    const reply = await client.callTool(toolRun("fx", "elicit"));
+
+    const { error } = (shownBy(reply) as { structuredContent: { error: { code: number; message: string } } })
+      .structuredContent;
+    expect([error.code, error.message]).toEqual([-32042, expect.stringContaining("not today")]);
+    await client.close();
+  });
+});
+
+test("a question ends with the run that it is part of", async () => {
+  await using rig = createRig([scripted("fx", { tools })]);
+  const asked = Promise.withResolvers<AbortSignal>();
+  const client = await connectOlder(rig, { elicitation: {} }, (each) =>
+    each.setRequestHandler(ElicitRequestSchema, (_request, { signal }) => {
+      asked.resolve(signal);
+      return new Promise(() => undefined);
+    }),
+  );
+  const stop = new AbortController();
+  const call = client
+    .callTool(toolRun("fx", "elicit"), undefined, { signal: stop.signal })
+    .catch(() => "cancelled");
+  const question = await asked.promise;
+
+  stop.abort();
+
+  expect(await call).toBe("cancelled");
+  await until(() => question.aborted);
+  await client.close();
+});
+
+describe("a server that two sessions share", () => {
+  test("asks the client whose call is under way, and none where that is not clear", async () => {
+    const slow = { ...tools, wait: { delayMs: 600 } };
+    await using rig = createRig([scripted("fx", { tools: slow })]);
+    const seen: [Seen, Seen] = [[], []];
+    const one = await connectOlder(rig, ALL, answerAll(seen[0]).older);
+    const other = await connectOlder(rig, ALL, answerAll(seen[1]).older);
+
+    await one.callTool(toolRun("fx", "elicit"));
+    await other.callTool(toolRun("fx", "elicit"));
+    expect(seen.map((each) => each.length)).toEqual([1, 1]);
+
+    const waiting = one.callTool(toolRun("fx", "wait"));
+    await Bun.sleep(0);
+    const reply = await other.callTool(toolRun("fx", "elicit"));
+    await waiting;
+
+    expect(shownBy(reply)).toMatchObject({
+      structuredContent: {
+        error: { code: -32601, message: expect.stringContaining("not clear which client") },
+      },
+    });
+    expect(seen.map((each) => each.length)).toEqual([1, 1]);
+    await Promise.all([one.close(), other.close()]);
+  });
+});
+
+test("a server may ask for roots as soon as it is ready", async () => {
+  using journal = createJournal();
+  await using rig = createRig([
+    scripted("fx", { tools: { a: {} }, asksAtStart: ROOTS, journal: journal.path }),
+  ]);
+  const client = await connectOlder(rig, ALL, answerAll().older);
+
+  await client.callTool(toolRun("fx", "a"));
+
+  await until(() => journal.lines().some((line) => line.includes("file:///w")));
+  await client.close();
+});
+
+test("pings are answered, in both directions", async () => {
+  await using rig = createRig([scripted("fx", { tools })]);
+  const client = await connectOlder(rig, {});
+
+  expect(shownBy(await client.callTool(toolRun("fx", "ping")))).toMatchObject({
+    structuredContent: { result: {} },
+  });
+  expect(await client.ping()).toEqual({});
+  await client.close();
+});
+
+describe("progress of a server", () => {
+  test.each(ERAS)("reaches a client of the %s kind that asked for it, and only grows", async (era) => {
+    await using rig = createRig([scripted("fx", { tools: { work: { steps: 3, delayMs: 300 }, a: {} } })]);
+    const updates: { progress: number; message?: string | undefined }[] = [];
+    const onprogress = (update: (typeof updates)[number]) => updates.push(update);
+    if (era === "older") {
+      const client = await connectOlder(rig, {});
+      await client.callTool(toolRun("fx", "work"), undefined, { onprogress });
+      await client.close();
+    } else {
+      const client = await connectModern(rig, {});
+      await client.callTool(toolRun("fx", "work"), { onprogress });
+      await client.close();
+    }
+
+    const text = updates.map(({ message }) => message).join("");
+    expect(text).toBe("fx.work: 1/3 step 1\nfx.work: 2/3 step 2\nfx.work: 3/3 step 3\n");
+    const values = updates.map(({ progress }) => progress);
+    expect(values).toEqual([...new Set(values)].sort((one, two) => one - two));
+  });
+
+  test("is not asked for by a call whose client does not want it", async () => {
+    using journal = createJournal();
+    await using rig = createRig([scripted("fx", { tools: { work: { steps: 3 } }, journal: journal.path })]);
+    const client = await connectOlder(rig, {});
+
+    await client.callTool(toolRun("fx", "work"));
+
+    expect(journal.lines().join("")).not.toContain("progressToken");
+    await client.close();
+  });
+});
+
+describe("log messages of a server", () => {
+  const message = (level: string, data: unknown, logger?: string) => ({
+    method: "notifications/message",
+    params: { level, data, ...(logger === undefined ? {} : { logger }) },
+  });
+
+  test("reach a client that set a level, from that level on", async () => {
+    using journal = createJournal();
+    const says = [
+      message("info", "quiet"),
+      message("warning", { why: 1 }, "db"),
+      message("error", "x".repeat(20_000)),
+    ];
+    const script = { tools: { talk: { says } }, capabilities: { logging: {} }, journal: journal.path };
+    await using rig = createRig([scripted("fx", script)]);
+    const heard: { level: string; logger?: string | undefined; data: unknown }[] = [];
+    const client = await connectOlder(rig, {}, (each) =>
+      each.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => void heard.push(params)),
+    );
+
+    await client.callTool(toolRun("fx", "talk"));
+    expect(heard).toEqual([]);
+    await client.setLoggingLevel("warning");
+    await client.callTool(toolRun("fx", "talk"));
+
+    await until(() => heard.length === 2);
+    expect(heard[0]).toEqual({ level: "warning", logger: "fx: db", data: { why: 1 } });
+    expect([heard[1]?.logger, String(heard[1]?.data).length]).toEqual(["fx", 10_001]);
+    expect(
+      journal
+        .lines()
+        .filter((line) => line.includes("logging/setLevel"))
+        .map((line) => JSON.parse(line).params),
+    ).toEqual([{ level: "warning" }]);
+    await client.close();
+  });
+
+  test("come no faster than a client can bear", async () => {
+    const says = Array.from({ length: 1000 }, (_, index) => message("error", index));
+    await using rig = createRig([scripted("fx", { tools: { flood: { says } } })]);
+    let heard = 0;
+    const client = await connectOlder(rig, {}, (each) =>
+      each.setNotificationHandler(LoggingMessageNotificationSchema, () => {
+        heard += 1;
+      }),
+    );
+    await client.setLoggingLevel("debug");
+
+    await client.callTool(toolRun("fx", "flood"));
+
+    expect(heard).toBeGreaterThan(0);
+    expect(heard).toBeLessThan(200);
+    await client.close();
+  });
+});
+
+describe("in the newest revision", () => {
+  test("a state that we did not give out resumes nothing", async () => {
+    await using rig = createRig([scripted("fx", { tools })]);
+    const client = await connectModern(rig, ALL, answerAll().modern);
+
+    const reply = await client.callTool({ ...toolRun("fx", "elicit"), requestState: "forged" } as never);
+
+    expect(JSON.stringify(reply)).toContain("The run that this answers is over");
+    await client.close();
+  });
+
+  test("an answer that is missing is asked for again, and the program runs once", async () => {
+    using journal = createJournal();
+    await using rig = createRig([scripted("fx", { tools, journal: journal.path })]);
+    const client = await connectModern(rig, ALL);
+    const ask = (more: object) =>
+      client.request(
+        { method: "tools/call", params: { ...toolRun("fx", "elicit"), ...more } },
+        { "~standard": { version: 1, vendor: "test", validate: (value: unknown) => ({ value }) } } as never,
+        { allowInputRequired: true },
+      ) as Promise<{ inputRequests: Record<string, object>; requestState: string }>;
+
+    const first = await ask({});
+    const second = await ask({ requestState: first.requestState, inputResponses: { other: {} } });
+    expect(Object.keys(second.inputRequests)).toEqual(Object.keys(first.inputRequests));
+    const [key = ""] = Object.keys(first.inputRequests);
+    const last = await ask({
+      requestState: second.requestState,
+      inputResponses: { [key]: ANSWERS["elicitation/create"] },
+    });
+
+    expect(shownBy(last)).toMatchObject({ structuredContent: { result: ANSWERS["elicitation/create"] } });
+    expect(journal.lines().filter((line) => line.includes("tools/call")).length).toBe(1);
+    expect(JSON.stringify(await ask({ requestState: second.requestState }))).toContain("is over");
+    await client.close();
+  });
+});
