@@ -36,7 +36,11 @@ const SOLE_RIGHTS: readonly {
   { what: "the SDK's server", pattern: /from "@modelcontextprotocol\/server/, rooms: ["mcp"] },
   { what: "the SDK's client", pattern: /from "@modelcontextprotocol\/client/, rooms: ["upstream"] },
   { what: "zod", pattern: /from "zod/, rooms: ["mcp", "kernel", "discovery", "config", "upstream"] },
-  { what: "a parser of configuration files", pattern: /from "jsonc-parser"/, rooms: ["discovery", "config"] },
+  {
+    what: "a parser of configuration files",
+    pattern: /from "(jsonc-parser|yaml|smol-toml)"/,
+    rooms: ["discovery", "config"],
+  },
   { what: "the sandbox's Python", pattern: /from "[^"]*\.py"/, rooms: ["kernel"] },
   { what: "node:child_process", pattern: /from "node:child_process"/, rooms: ["core"] },
   { what: "process.env", pattern: /process\.env\b/, rooms: ["config", "main"] },

@@ -34,7 +34,7 @@ export interface Config {
   readonly stateless: boolean;
   /** `MCP_BRIDGE_LOG_LEVEL` */
   readonly logLevel: LogLevel;
-  /** `MCP_SERVERS_CONFIG`, absolute. */
+  /** `MCP_SERVERS_CONFIG`: an absolute path, or JSON that begins with `{` or `[`. */
   readonly serversConfig: string | undefined;
   /** `MCP_BRIDGE_ALLOW_SELF_SERVER`: a configured server may be the bridge itself. */
   readonly allowSelfServer: boolean;

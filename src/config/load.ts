@@ -53,7 +53,7 @@ export function loadConfig(
     outputMode: settings.MCP_BRIDGE_OUTPUT_MODE ?? "compact",
     stateless: settings.MCP_BRIDGE_STATELESS ?? false,
     logLevel: settings.MCP_BRIDGE_LOG_LEVEL ?? "INFO",
-    serversConfig: serversConfig === undefined ? undefined : resolveUserPath(serversConfig, homeDir),
+    serversConfig: serversConfig === undefined ? undefined : resolveServersConfig(serversConfig, homeDir),
     allowSelfServer: settings.MCP_BRIDGE_ALLOW_SELF_SERVER ?? false,
     trustProject: settings.MCP_BRIDGE_TRUST_PROJECT ?? false,
     depth: bridgeDepth(env),
@@ -66,6 +66,11 @@ export function loadConfig(
       Object.entries(env).filter((pair): pair is [string, string] => pair[1] !== undefined),
     ),
   };
+}
+
+/** A path, or the configuration itself as JSON. */
+function resolveServersConfig(value: string, homeDir: string): string {
+  return /^[{[]/.test(value) ? value : resolveUserPath(value, homeDir);
 }
 
 function collectSettings(env: Readonly<Record<string, string | undefined>>, overrides: ConfigOverrides) {

@@ -1,28 +1,12 @@
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
-import {
-  findNodeAtLocation,
-  getNodeValue,
-  type JSONPath,
-  type Node,
-  type ParseError,
-  parseTree,
-  printParseErrorCode,
-} from "jsonc-parser";
+import { basename, extname } from "node:path";
+import { type ConfigDocument, FormatError, type ParseText } from "./formats/document.ts";
+import { parseJson } from "./formats/json.ts";
 import type { DiscoveryProblem } from "./server-definition.ts";
 
 const MAX_FILE_BYTES = 4 * 1024 ** 2;
 const NONBLOCKING_READ = constants.O_RDONLY | constants.O_NONBLOCK;
-
-/** A parsed configuration file. */
-export interface ConfigDocument {
-  readonly file: string;
-  readonly value: unknown;
-  /** `file:line:column` of the value at `path`, or of what encloses it; both count from 1. */
-  place(path: JSONPath): string;
-  /** Keys that the mapping at `path` has more than once; the last of them counts. */
-  duplicateKeys(path: JSONPath): readonly string[];
-}
 
 /** What reading a file gives; `missing` and `empty` ones hold no servers and are no fault in themselves. */
 export type ReadOutcome =
@@ -30,26 +14,67 @@ export type ReadOutcome =
   | { readonly kind: "missing" | "empty" }
   | { readonly kind: "problem"; readonly problem: DiscoveryProblem };
 
-/** Reads one JSON file as people write them: comments, trailing commas, a byte order mark, any line ends. */
+/** A format of files; its parser is loaded when the first such file is met. */
+interface Format {
+  readonly name: string;
+  load(): ParseText | Promise<ParseText>;
+}
+
+const JSON_FORMAT: Format = { name: "JSON", load: () => parseJson };
+const YAML_FORMAT: Format = {
+  name: "YAML",
+  load: async () => (await import("./formats/yaml.ts")).parseYaml,
+};
+const TOML_FORMAT: Format = {
+  name: "TOML",
+  load: async () => (await import("./formats/toml.ts")).parseToml,
+};
+const CRUSHRC_FORMAT: Format = {
+  name: "Bash",
+  load: async () => (await import("./formats/crushrc.ts")).parseCrushrc,
+};
+const BY_EXTENSION: Readonly<Record<string, Format>> = {
+  ".toml": TOML_FORMAT,
+  ".yaml": YAML_FORMAT,
+  ".yml": YAML_FORMAT,
+};
+
+/** Reads a configuration file, whose name tells its format. */
 export async function readConfigFile(file: string): Promise<ReadOutcome> {
-  let text: string | undefined;
   try {
-    text = await readText(file);
+    return await parseConfigText(file, await readText(file));
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === "ENOENT" || code === "ENOTDIR") return { kind: "missing" };
     return problem(file, `cannot be read: ${code === "EACCES" ? "permission denied" : message}`);
   }
+}
+
+/** As {@link readConfigFile}, for text that is there already; `name` stands for the file. */
+export async function parseConfigText(name: string, text: string): Promise<ReadOutcome> {
   if (text.trim() === "") return { kind: "empty" };
-  const errors: ParseError[] = [];
-  const root = parseTree(text, errors, { allowTrailingComma: true, allowEmptyContent: true });
-  const [first] = errors;
-  if (first !== undefined) {
-    return problem(placeOf(file, text, first.offset), `is not valid JSON: ${describeError(first, text)}`);
+  const format = formatOf(name);
+  try {
+    const parse = await format.load();
+    const document = await parse(name, text);
+    return document.value === undefined || document.value === null
+      ? { kind: "empty" }
+      : { kind: "document", document };
+  } catch (error) {
+    if (error instanceof RangeError)
+      return problem(name, `is not valid ${format.name}: it is nested too deeply`);
+    if (!(error instanceof FormatError)) throw error;
+    const where =
+      error.position === undefined ? name : `${name}:${error.position.line}:${error.position.column}`;
+    // Dotfile managers keep templates under the names of the files that they make.
+    const excuse = /\{%|\{\{/.test(text) ? "; it looks like a template, which is not filled in" : "";
+    return problem(where, `is not valid ${format.name}: ${error.message}${excuse}`);
   }
-  return root === undefined
-    ? { kind: "empty" }
-    : { kind: "document", document: createDocument(file, text, root) };
+}
+
+function formatOf(file: string): Format {
+  if (/^\.?crushrc$/.test(basename(file))) return CRUSHRC_FORMAT;
+  return BY_EXTENSION[extname(file).toLowerCase()] ?? JSON_FORMAT;
 }
 
 async function readText(file: string): Promise<string> {
@@ -70,59 +95,6 @@ async function readText(file: string): Promise<string> {
   } finally {
     await handle.close();
   }
-}
-
-function createDocument(file: string, text: string, root: Node): ConfigDocument {
-  return {
-    file,
-    value: getNodeValue(root),
-    place: (path) => {
-      for (let length = path.length; length >= 0; length--) {
-        const node = findNodeAtLocation(root, path.slice(0, length));
-        if (node !== undefined) return placeOf(file, text, node.offset);
-      }
-      return file;
-    },
-    duplicateKeys: (path) => {
-      const keys = (findNodeAtLocation(root, path)?.children ?? []).map((pair) =>
-        String(pair.children?.[0]?.value),
-      );
-      return [...new Set(keys.filter((key, index) => keys.indexOf(key) !== index))];
-    },
-  };
-}
-
-function placeOf(file: string, text: string, offset: number): string {
-  const before = text.slice(0, offset);
-  const line = before.split(/\r\n|\r|\n/);
-  return `${file}:${line.length}:${(line.at(-1) ?? "").length + 1}`;
-}
-
-const EXPECTED: Readonly<Record<string, string>> = {
-  InvalidSymbol: "expected a string, number, object, array, true, false or null",
-  InvalidNumberFormat: "expected a number",
-  PropertyNameExpected: "expected a key in double quotes",
-  ValueExpected: "expected a value",
-  ColonExpected: "expected a colon",
-  CommaExpected: "expected a comma",
-  CloseBraceExpected: "expected a comma or }",
-  CloseBracketExpected: "expected a comma or ]",
-  EndOfFileExpected: "expected the end of the file",
-  InvalidCommentToken: "expected JSON, // or /* */",
-  UnexpectedEndOfComment: "expected */",
-  UnexpectedEndOfString: 'expected a closing "',
-  UnexpectedEndOfNumber: "expected a digit",
-  InvalidUnicode: "expected four hexadecimal digits",
-  InvalidEscapeCharacter: "expected a valid escape after \\",
-  InvalidCharacter: "expected no control character",
-};
-
-function describeError({ error, offset, length }: ParseError, text: string): string {
-  const found = text.slice(offset, offset + Math.min(Math.max(length, 1), 30));
-  const expected = EXPECTED[printParseErrorCode(error)] ?? "expected JSON";
-  return found === ""
-    ? `${expected}, found the end of the file`
-    : `${expected}, found ${JSON.stringify(found)}`;
 }
 
 function problem(where: string, message: string): ReadOutcome {

@@ -12,7 +12,10 @@ const HOMES = join(import.meta.dir, "../fixtures/homes");
 /** Discovery in one of the fake homes; its folder is left out of all places and texts. */
 async function discoverIn(name: string, env: Record<string, string> = {}, options: JudgeOptions = {}) {
   const home = join(HOMES, name);
-  const { servers, problems } = await discover(loadConfig({ HOME: home, ...env }), options);
+  const { servers, problems } = await discover(
+    { ...loadConfig({ HOME: home, ...env }), projectDir: "/nowhere" },
+    options,
+  );
   const strip = (text: string) => text.replaceAll(`${home}/`, "");
   return {
     home,
@@ -42,7 +45,7 @@ function usableNamesOf(servers: readonly ServerDefinition[]): string[] {
 }
 
 test("reads every file of the state directory as people write them", async () => {
-  const { home, servers, problems } = await discoverIn("plain");
+  const { home, servers, problems } = await discoverIn("plain", { TOKEN: "t-1" });
   const folder = join(home, "MCPs");
 
   expect(problems).toEqual([]);
@@ -55,8 +58,7 @@ test("reads every file of the state directory as people write them", async () =>
         kind: "stdio",
         command: join(home, "bin/notes"),
         args: ["--port", "8080", "true"],
-        // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of the file, which stays as it is.
-        env: { TOKEN: "${TOKEN}", RETRIES: "3", DEBUG: "false" },
+        env: { TOKEN: "t-1", RETRIES: "3", DEBUG: "false" },
         cwd: join(folder, "data"),
       },
       ...DEFAULTS,
@@ -74,7 +76,7 @@ test("reads every file of the state directory as people write them", async () =>
       name: "line",
       alias: "line",
       description: "",
-      transport: { kind: "stdio", command: "npx -y @scope/line", args: [], env: {}, cwd: undefined },
+      transport: { kind: "stdio", command: "npx", args: ["-y", "@scope/line"], env: {}, cwd: undefined },
       ...DEFAULTS,
       origins: [{ client: "sandpy", scope: "user", file: join(folder, "a.json"), key: "line" }],
     },
@@ -82,8 +84,7 @@ test("reads every file of the state directory as people write them", async () =>
       name: "variable",
       alias: "variable",
       description: "",
-      // biome-ignore lint/suspicious/noTemplateCurlyInString: as above
-      transport: { kind: "stdio", command: "${HOME}/bin/x", args: [], env: {}, cwd: "$HOME" },
+      transport: { kind: "stdio", command: join(home, "bin/x"), args: [], env: {}, cwd: home },
       ...DEFAULTS,
       origins: [{ client: "sandpy", scope: "user", file: join(folder, "a.json"), key: "variable" }],
     },
@@ -110,10 +111,11 @@ test("finds nothing, and no fault, where there is nothing", async () => {
 
 test("reports each fault at its place and loads the rest", async () => {
   const { servers, problems } = await discoverIn("faulty");
-  const url = 'is reached by URL, which is not supported yet: expected "command" and "args"';
   const program = "expected the program to start, as text";
 
   expect(servers.map(({ name, transport }) => [name, commandOf(transport)])).toEqual([
+    ["remote", undefined],
+    ["bare url", undefined],
     ["twice", "second"],
     ["good", "x"],
   ]);
@@ -127,23 +129,26 @@ test("reports each fault at its place and loads the rest", async () => {
     "MCPs/b-entries.json:7:39: mcpServers.args.args: expected a list of text in brackets",
     "MCPs/b-entries.json:8:45: mcpServers.arg.args[1]: expected text",
     "MCPs/b-entries.json:9:37: mcpServers.env.env: expected an object in braces",
-    `MCPs/b-entries.json:10:15: mcpServers.remote: ${url}`,
-    `MCPs/b-entries.json:11:17: mcpServers["bare url"]: ${url}`,
-    'MCPs/b-entries.json:12:15: mcpServers.socket: "type" is "websocket": expected "stdio"',
+    'MCPs/b-entries.json:12:15: mcpServers.socket: expected "type" to be "stdio", "http" or "sse", found "websocket"',
     'MCPs/b-entries.json:13:9: mcpServers[""]: expected a name for the server, found empty text',
     'MCPs/c-other-key.json: has no "mcpServers": expected {"mcpServers": {"name": {…}}}',
-    "MCPs/d-list.json:1:16: mcpServers: expected an object in braces",
+    "MCPs/d-list.json:1:17: mcpServers[0]: expected an object in braces",
     'MCPs/e-array.json: has no "mcpServers": expected {"mcpServers": {"name": {…}}}',
-    'MCPs/f-template.json:1:53: is not valid JSON: expected a key in double quotes, found "{"',
+    'MCPs/f-template.json:1:53: is not valid JSON: expected a key in double quotes, found "{"; it looks like a template, which is not filled in',
     "MCPs/g-latin1.json: cannot be read: it is not UTF-8 text",
     'MCPs/h-cut.json:1:34: is not valid JSON: expected a closing ", found "\\"x"',
   ]);
 });
 
-test("does not load what is switched off, and says nothing of it", async () => {
+test("lists what is switched off with the reason", async () => {
   const { servers, problems } = await discoverIn("switches");
 
-  expect(namesOf(servers)).toEqual(["on"]);
+  expect(servers.map(({ name, availability }) => [name, availability])).toEqual([
+    ["off", { kind: "disabled", reason: '"disabled" is true' }],
+    ["not-on", { kind: "disabled", reason: '"enabled" is false' }],
+    ["remote-off", { kind: "disabled", reason: '"disabled" is true' }],
+    ["on", { kind: "usable" }],
+  ]);
   expect(problems).toEqual([]);
 });
 
@@ -247,7 +252,7 @@ describe("a file that cannot be a configuration", () => {
       const found = await discover(loadConfig({ HOME: folder, MCP_BRIDGE_STATE_DIR: folder }));
 
       expect(found.problems).toEqual([{ where: join(folder, "bad.json"), message }]);
-      expect(namesOf(found.servers)).toEqual(["on"]);
+      expect(usableNamesOf(found.servers)).toEqual(["on"]);
     } finally {
       rmSync(folder, { recursive: true });
     }

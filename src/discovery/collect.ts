@@ -1,0 +1,212 @@
+import type { Config } from "../config/config.ts";
+import type { ClientRow } from "./clients/row.ts";
+import { CLIENTS } from "./clients/table.ts";
+import { GENERIC } from "./dialects.ts";
+import { type NamedDefinition, readEntry } from "./entry/entry.ts";
+import { type ConfigDocument, isObject, renderPath, type ValuePath, valueAt } from "./formats/document.ts";
+import { ANY_SHAPE, type Reached } from "./layouts.ts";
+import { loadPlaces, locate, type Place, type Places } from "./places.ts";
+import { parseConfigText, type ReadOutcome, readConfigFile } from "./read.ts";
+import type { DiscoveryProblem, Origin } from "./server-definition.ts";
+import type { Switch } from "./switches.ts";
+
+/** Beyond this the files are no configuration of a person's. */
+const MAX_SERVERS = 10_000;
+const MAX_PROBLEMS_PER_FILE = 100;
+/** Some systems let a program have no more than 256 files open. */
+const MAX_OPEN_FILES = 32;
+
+/** One server of one file. */
+export interface Candidate {
+  /** As if nothing outside its entry switched it off. */
+  readonly definition: NamedDefinition;
+  /** Why its own entry switches it off. */
+  readonly off: string | undefined;
+  /** Its file's place in the table: of one client's files, the lower counts. */
+  readonly layer: number;
+  readonly isBare: boolean;
+}
+
+/** An entry without a server, which switches one of another file. */
+export interface Toggle {
+  readonly origin: Origin;
+  readonly layer: number;
+  readonly isOn: boolean;
+  readonly reason: string;
+}
+
+/** All that the files say, before anything of it is put together. */
+export interface Collection {
+  readonly candidates: readonly Candidate[];
+  readonly toggles: readonly Toggle[];
+  readonly switches: readonly { readonly client: string; readonly list: Switch }[];
+  readonly problems: readonly DiscoveryProblem[];
+}
+
+interface PlannedFile extends Place {
+  readonly row: ClientRow;
+  readonly layer: number;
+}
+
+type Sink = {
+  readonly [Key in keyof Collection]: Collection[Key][number][];
+};
+
+/** The client of the file that the user names in a variable. */
+export const EXPLICIT_CLIENT = "MCP_SERVERS_CONFIG";
+const EXPLICIT_ROW: ClientRow = {
+  client: EXPLICIT_CLIENT,
+  paths: [],
+  layout: ANY_SHAPE,
+  dialect: GENERIC,
+  isBare: true,
+};
+
+/** Reads every file of every client. Rejects for nothing that a file holds. */
+export async function collect(config: Config): Promise<Collection> {
+  const places = await loadPlaces(config);
+  const sink: Sink = { candidates: [], toggles: [], switches: [], problems: [] };
+  const files = [...planExplicit(config), ...(await planFiles(places, sink.problems))];
+  const outcomes = await readAll(files, config);
+  const finished = new Set<ClientRow>();
+  for (const file of files) {
+    const outcome = outcomes.get(file.file) ?? { kind: "missing" };
+    if (finished.has(file.row)) continue;
+    if (file.row.isFirstOnly && outcome.kind !== "missing") finished.add(file.row);
+    if (outcome.kind === "problem") sink.problems.push(outcome.problem);
+    else if (outcome.kind === "document") readDocument(outcome.document, file, places, sink);
+    else if (outcome.kind === "missing" && file.scope === "explicit") {
+      const message = `does not exist: expected the file that ${EXPLICIT_CLIENT} names`;
+      sink.problems.push({ where: file.file, message });
+    }
+  }
+  return sink;
+}
+
+/** Every file that {@link collect} would read, whether it exists or not. */
+export async function listFiles(config: Config): Promise<readonly string[]> {
+  const files = [...planExplicit(config), ...(await planFiles(await loadPlaces(config), []))];
+  return [...new Set(files.map(({ file }) => file))];
+}
+
+function planExplicit({ serversConfig }: Config): PlannedFile[] {
+  if (serversConfig === undefined) return [];
+  const file = isInline(serversConfig) ? EXPLICIT_CLIENT : serversConfig;
+  return [{ file, scope: "explicit", folder: undefined, row: EXPLICIT_ROW, layer: -1 }];
+}
+
+/** The variable may hold the configuration itself, as JSON. */
+function isInline(serversConfig: string): boolean {
+  return /^[{[]/.test(serversConfig);
+}
+
+async function planFiles(places: Places, problems: DiscoveryProblem[]): Promise<readonly PlannedFile[]> {
+  const report = (where: string, message: string) => {
+    if (!problems.some((known) => known.where === where)) problems.push({ where, message });
+  };
+  const found = await Promise.all(
+    CLIENTS.flatMap((row) => row.paths.map((pattern) => ({ row, pattern }))).map(async ({ row, pattern }) =>
+      (await locate(pattern, places, report)).map((place) => ({ ...place, row })),
+    ),
+  );
+  const files = found.flat();
+  // Where the project is the home, its files are the user's own.
+  const own = new Set(files.filter(({ scope }) => scope !== "project").map(({ file }) => file));
+  return files
+    .filter(({ scope, file }) => scope !== "project" || !own.has(file))
+    .map((place, layer) => ({ ...place, layer }));
+}
+
+/** Every file once, however many rows it has. */
+async function readAll(
+  files: readonly PlannedFile[],
+  { serversConfig }: Config,
+): Promise<ReadonlyMap<string, ReadOutcome>> {
+  const outcomes = new Map<string, ReadOutcome>();
+  const waiting = [...new Set(files.map(({ file }) => file))];
+  const work = async () => {
+    for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
+      const isText = file === EXPLICIT_CLIENT && serversConfig !== undefined;
+      outcomes.set(file, await (isText ? parseConfigText(file, serversConfig) : readConfigFile(file)));
+    }
+  };
+  await Promise.all(Array.from({ length: MAX_OPEN_FILES }, work));
+  return outcomes;
+}
+
+function readDocument(document: ConfigDocument, file: PlannedFile, places: Places, sink: Sink): void {
+  const { row } = file;
+  for (const list of row.switches?.(document, places.projectFolders) ?? []) {
+    sink.switches.push({ client: row.client, list });
+  }
+  const reached = row.layout?.reach(document, places.projectFolders) ?? { kind: "nothing" };
+  const report = createReport(document, sink.problems);
+  if (reached.kind === "fault") {
+    report(reached.path, reached.message);
+  } else if (reached.kind === "entries") {
+    for (const key of document.duplicateKeys(reached.path)) {
+      report([...reached.path, key], "is defined more than once; the last definition is used");
+    }
+    readEntries(document, reached, file, places.config, sink, report);
+  }
+}
+
+function readEntries(
+  document: ConfigDocument,
+  reached: Extract<Reached, { readonly kind: "entries" }>,
+  { row, scope, folder, layer, file }: PlannedFile,
+  config: Config,
+  sink: Sink,
+  report: Report,
+): void {
+  const inputs = readInputs(document.value, reached.path);
+  const isBare = row.isBare === true;
+  for (const { key, path, value } of reached.entries) {
+    const origin: Origin = {
+      client: row.client,
+      scope,
+      file,
+      key,
+      ...(folder === undefined ? {} : { folder }),
+    };
+    const dialect = reached.dialect ?? row.dialect;
+    const outcome = readEntry(value, { config, origin, dialect, inputs, isBare });
+    if (outcome.kind === "faults") {
+      for (const fault of outcome.faults) report([...path, ...fault.path], fault.message);
+    } else if (outcome.kind === "toggle") {
+      sink.toggles.push({ origin, layer, isOn: outcome.isOn, reason: outcome.reason });
+    } else if (sink.candidates.length < MAX_SERVERS) {
+      sink.candidates.push({ definition: outcome.definition, off: outcome.off, layer, isBare });
+    } else {
+      report([], `has servers beyond the ${MAX_SERVERS} that are read; they are left out`);
+      return;
+    }
+  }
+}
+
+/** What a file asks people for stands beside its servers. */
+function readInputs(value: unknown, path: ValuePath): ReadonlyMap<string, string> {
+  const inputs = valueAt(value, [...path.slice(0, -1), "inputs"]);
+  const descriptions = new Map<string, string>();
+  for (const input of Array.isArray(inputs) ? inputs : []) {
+    if (!isObject(input) || typeof input["id"] !== "string") continue;
+    if (typeof input["description"] === "string") descriptions.set(input["id"], input["description"]);
+  }
+  return descriptions;
+}
+
+type Report = (path: ValuePath, message: string) => void;
+
+function createReport(document: ConfigDocument, problems: DiscoveryProblem[]): Report {
+  let count = 0;
+  return (path, message) => {
+    count++;
+    const shown = renderPath(path);
+    if (count <= MAX_PROBLEMS_PER_FILE) {
+      const where = path.length === 0 ? document.file : document.place(path);
+      problems.push({ where, message: shown === "" ? message : `${shown}: ${message}` });
+    } else if (count === MAX_PROBLEMS_PER_FILE + 1) {
+      problems.push({ where: document.file, message: "has more faults, which are not listed" });
+    }
+  };
+}

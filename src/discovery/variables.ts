@@ -1,0 +1,163 @@
+import { basename, isAbsolute, parse, resolve, sep } from "node:path";
+import type { Config } from "../config/config.ts";
+import type { Dialect } from "./dialects.ts";
+import { readSmallFile } from "./small-file.ts";
+
+const MAX_NESTING = 8;
+
+/** What the variables of one file may stand for. */
+export interface VariableScope {
+  readonly config: Config;
+  readonly dialect: Dialect;
+  /** The folder of the file: paths in `{file:…}` start there. */
+  readonly fileFolder: string;
+  /** What `${workspaceFolder}` is; `undefined` where there is no project. */
+  readonly workspaceFolder: string | undefined;
+  /** Descriptions of the file's `inputs` by their ids. */
+  readonly inputs: ReadonlyMap<string, string>;
+}
+
+/** Values of one server with their variables filled in, and what is missing for it. */
+export interface Expander {
+  /** Fills in the variables; what cannot be filled in stays as it is and is noted in {@link needs}. */
+  expand(text: string): string;
+  /** The value of an environment variable; one that is not set is noted. */
+  variable(name: string): string | undefined;
+  need(what: string): void;
+  readonly needs: readonly string[];
+}
+
+const TOKENS =
+  /\$\{\{\s*(?<secret>[^{}]*?)\s*\}\}|\$\{(?<braced>(?:[^{}]|\{[^{}]*\})*)\}|(?<!\$)\{(?<kind>env|file):(?<curly>[^{}]+)\}|\$env:(?<dollarEnv>[A-Za-z_]\w*)|\$(?<bare>[A-Za-z_]\w*)|%(?<percent>[A-Za-z_]\w*)%/g;
+
+/** What the variables of a server stand for. Values are put in as they are: nothing in them is expanded again. */
+export function createExpander(scope: VariableScope): Expander {
+  const needs = new Set<string>();
+  const need = (what: string) => void needs.add(what);
+  const variable = (name: string) => {
+    const value = lookUp(name, scope.config);
+    if (value === undefined) need(`environment variable ${name}`);
+    return value;
+  };
+  const forms = scope.dialect.variables;
+  const file = (path: string) => {
+    const value = readSmallFile(resolveHome(path, scope.config.homeDir, scope.fileFolder));
+    if (value === undefined) need(`file ${path}`);
+    return value?.trim();
+  };
+  const expand = (text: string, depth: number): string => {
+    if (!/[$%{]/.test(text)) return text;
+    return text.replace(TOKENS, (whole, ...rest) => {
+      const groups = rest.at(-1) as Partial<Record<string, string>>;
+      const offset = rest.at(-3) as number;
+      const { secret, braced, kind, curly, dollarEnv, bare, percent } = groups;
+      let value: string | undefined;
+      if (secret !== undefined) {
+        value = forms.has("secrets") ? secretOf(secret) : undefined;
+      } else if (braced !== undefined) {
+        value = expandBraced(braced, depth);
+      } else if (curly !== undefined && forms.has("curly")) {
+        value = kind === "env" ? variable(curly.trim()) : file(curly.trim());
+      } else if (dollarEnv !== undefined && forms.has("dollar-env")) {
+        value = variable(dollarEnv);
+      } else if (bare !== undefined) {
+        const isLeading = offset === 0 && /^[\\/]?$/.test(text.charAt(whole.length));
+        if (forms.has("dollar") || (forms.has("leading-dollar") && isLeading)) value = variable(bare);
+      } else if (percent !== undefined && forms.has("percent")) {
+        value = variable(percent);
+      }
+      return value ?? whole;
+    });
+  };
+  const secretOf = (path: string) => {
+    const name = path.split(".").at(-1) ?? path;
+    const value = lookUp(name, scope.config);
+    if (value === undefined) need(`secret ${name}, as an environment variable`);
+    return value;
+  };
+  const expandBraced = (body: string, depth: number): string | undefined => {
+    const [, prefix = "", id = ""] = /^(env|file|input|command|config):(.*)$/s.exec(body) ?? [];
+    if (prefix === "env") return forms.has("env") ? variable(id.trim()) : undefined;
+    if (prefix === "file") return forms.has("file") ? file(id) : undefined;
+    if (prefix !== "") {
+      if (forms.has("inputs")) need(describeInput(prefix, id, scope.inputs));
+      return undefined;
+    }
+    if (forms.has("editor")) {
+      const known = editorVariable(body, scope, need);
+      if (known !== undefined) return known;
+    }
+    const [, name, fallback] = /^([A-Za-z_]\w*)(?::-(.*))?$/s.exec(body) ?? [];
+    if (name === undefined || !forms.has("braces")) return undefined;
+    if (fallback === undefined) return variable(name);
+    // As in a shell, an empty value counts as none here.
+    const value = lookUp(name, scope.config) ?? "";
+    if (value !== "") return value;
+    return depth < MAX_NESTING ? expand(fallback, depth + 1) : fallback;
+  };
+  return {
+    expand: (text) => expand(text, 0),
+    variable,
+    need,
+    get needs() {
+      return [...needs];
+    },
+  };
+}
+
+/** Names of variables have no case on Windows. A home is known even where nobody set it. */
+function lookUp(name: string, { env, homeDir, platform }: Config): string | undefined {
+  if (Object.hasOwn(env, name)) return env[name];
+  if (platform === "win32") {
+    const key = Object.keys(env).find((known) => known.toLowerCase() === name.toLowerCase());
+    if (key !== undefined) return env[key];
+  }
+  return name === "HOME" || name === "USERPROFILE" ? homeDir : undefined;
+}
+
+function editorVariable(
+  body: string,
+  { config, workspaceFolder }: VariableScope,
+  need: (what: string) => void,
+): string | undefined {
+  switch (body.replace(/^(workspaceFolder|workspaceRoot):.*$/s, "$1")) {
+    case "userHome":
+      return config.homeDir;
+    case "pathSeparator":
+    case "/":
+      return sep;
+    case "workspaceFolder":
+    case "workspaceRoot":
+    case "cwd":
+      if (workspaceFolder === undefined) need(`a project folder for "\${${body}}": start it in one`);
+      return workspaceFolder;
+    case "workspaceFolderBasename":
+    case "workspaceRootFolderName":
+      if (workspaceFolder === undefined) need(`a project folder for "\${${body}}": start it in one`);
+      return workspaceFolder === undefined ? undefined : basename(workspaceFolder);
+    default:
+      return undefined;
+  }
+}
+
+function describeInput(kind: string, id: string, inputs: ReadonlyMap<string, string>): string {
+  return kind === "input"
+    ? `an answer to the prompt ${JSON.stringify(inputs.get(id) ?? id)}`
+    : `a value of "\${${kind}:${id}}", which only the editor knows`;
+}
+
+/** `~` is the home, a relative path starts at `folder`; what is absolute on any system stays as it is. */
+export function resolveHome(path: string, homeDir: string, folder: string): string {
+  if (path === "~" || /^~[\\/]/.test(path)) return `${homeDir}${path.slice(1)}`;
+  return isAbsolute(path) || isWindowsPath(path) ? path : resolve(folder, path);
+}
+
+/** `C:\…`, `C:/…` or `\\host\…`. */
+export function isWindowsPath(path: string): boolean {
+  return /^([A-Za-z]:[\\/]|\\\\)/.test(path);
+}
+
+/** The project that variables mean: none where the bridge was started by a desktop program, in the home or the root. */
+export function workspaceOf({ projectDir, homeDir }: Config): string | undefined {
+  return projectDir === homeDir || projectDir === parse(projectDir).root ? undefined : projectDir;
+}
