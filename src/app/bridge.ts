@@ -1,22 +1,18 @@
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Config } from "../config/config.ts";
-import { childDepthVariables } from "../config/depth.ts";
 import { detectEngine } from "../container/detect.ts";
 import { type Closable, Scope } from "../core/lifecycle.ts";
 import type { Log } from "../core/log.ts";
 import { VERSION } from "../core/version.ts";
-import { discover } from "../discovery/discover.ts";
-import { stampOf } from "../discovery/stamp.ts";
 import type { HostTools } from "../kernel/host-tools.ts";
 import { parseRpc } from "../kernel/rpc.ts";
 import type { StdioServing } from "../mcp/stdio.ts";
 import type { KernelSource } from "../session/kernel-source.ts";
 import { createSession } from "../session/python-session.ts";
 import type { Session } from "../session/session.ts";
-import { createUpstream } from "../upstream/upstream.ts";
-import { catalogueFolder } from "./inventory.ts";
 import { KernelLauncher } from "./kernel-launcher.ts";
+import { openUpstream } from "./open-upstream.ts";
 import { createSessionRunner } from "./session-runner.ts";
 import { serveOnceSpokenTo } from "./stdio-service.ts";
 import { WarmPool } from "./warm-pool.ts";
@@ -48,15 +44,7 @@ export interface Bridge extends Closable {
 /** Creates the bridge. The caller closes it: that ends every session, container and upstream server. */
 export function createBridge(config: Config, { log, selfPath }: BridgeOptions): Bridge {
   const scope = new Scope(CLOSE_DEADLINE_MS);
-  const upstream = createUpstream({
-    discover: () => discover(config, { selfPath }),
-    stamp: () => stampOf(config),
-    env: config.env,
-    childEnv: childDepthVariables(config.env),
-    catalogueDir: catalogueFolder(config),
-    idleMs: config.upstreamIdleTimeoutMs,
-    log,
-  });
+  const upstream = openUpstream(config, { log, selfPath });
   scope.add("the upstream servers", () => upstream.close());
   const closing = new AbortController();
   const createLauncher = (pullWaitMs: number, onLaunch?: () => void) =>

@@ -1,10 +1,10 @@
-import { join } from "node:path";
 import type { Config } from "../config/config.ts";
 import type { Log } from "../core/log.ts";
 import { discover } from "../discovery/discover.ts";
 import type { DiscoveryProblem, ServerDefinition } from "../discovery/server-definition.ts";
 import { explainUnusable, type Unusable } from "../upstream/availability.ts";
 import { Catalogue } from "../upstream/catalogue/catalogue.ts";
+import { catalogueFolder } from "./open-upstream.ts";
 
 /** A server, and how many tools it had when a bridge asked it last; `undefined`: nobody has asked yet. */
 export interface InventoryEntry {
@@ -28,9 +28,4 @@ export async function takeInventory(
     unusable: explainUnusable(server, config.homeDir),
   }));
   return { entries, problems };
-}
-
-/** Where the tools of servers are remembered. */
-export function catalogueFolder({ cacheDir }: Config): string {
-  return join(cacheDir, "tools");
 }

@@ -14,6 +14,7 @@ export const root = defineCommand<ArgsDef>({
     serve: () => import("./serve.ts").then((module) => module.serveCommand),
     run: () => import("./run.ts").then((module) => module.runCommand),
     servers: () => import("./servers.ts").then((module) => module.serversCommand),
+    tools: () => import("./tools.ts").then((module) => module.toolsCommand),
     trust: () => import("./trust.ts").then((module) => module.trustCommand),
   },
 });

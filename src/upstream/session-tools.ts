@@ -4,6 +4,7 @@ import { waitFor } from "./abort.ts";
 import { explainUnusable, notUsable } from "./availability.ts";
 import type { CatalogueReader } from "./catalogue/catalogue.ts";
 import type { ClientPeer } from "./client-peer.ts";
+import type { Learner } from "./learner.ts";
 import type { LiveServer, Pool } from "./pool.ts";
 import type { Registry } from "./registry.ts";
 import { describeKnown, findServers, nameServer, type ServerFacts, summarize } from "./server-finder.ts";
@@ -16,6 +17,7 @@ export interface SessionToolsOptions {
   readonly registry: Registry;
   readonly pool: Pool;
   readonly catalogue: CatalogueReader;
+  readonly learner: Learner;
   /** The client of the session. */
   readonly peer: ClientPeer | undefined;
   /** What `~` stands for. */
@@ -29,6 +31,7 @@ export function createSessionTools({
   registry,
   pool,
   catalogue,
+  learner,
   peer,
   home,
   listMs,
@@ -103,6 +106,7 @@ export function createSessionTools({
     async findServers(query, signal) {
       const discovery = await readConfiguration(signal);
       await waitFor(catalogue.load(discovery.servers), signal, READING_TOOLS);
+      learner.learn(discovery.servers); // the next search finds more
       return findServers(discovery, query, facts);
     },
     async addServer(server, signal) {

@@ -2,8 +2,10 @@ import type { Closable } from "../core/lifecycle.ts";
 import type { Log } from "../core/log.ts";
 import type { Discovery, DiscoveryProblem } from "../discovery/server-definition.ts";
 import type { HostTools } from "../kernel/host-tools.ts";
-import { Catalogue, type CatalogueReader } from "./catalogue/catalogue.ts";
+import { explainUnusable, notUsable } from "./availability.ts";
+import { Catalogue, type CatalogueReader, type KnownServer } from "./catalogue/catalogue.ts";
 import type { ClientPeer } from "./client-peer.ts";
+import { Learner } from "./learner.ts";
 import { type Clock, Pool, systemClock } from "./pool.ts";
 import { Registry } from "./registry.ts";
 import { createRemembered } from "./remembered.ts";
@@ -43,6 +45,11 @@ export interface Upstream extends Closable {
   openSession(peer?: ClientPeer): HostTools;
   /** The client of a session is gone: nothing is for it any more. */
   forget(peer: ClientPeer): void;
+  /**
+   * Asks a server, by name or alias, for its tools now, also where they are known. It is stopped again if it did not run.
+   * Rejects with an `UPSTREAM_*` error.
+   */
+  ask(server: string, signal: AbortSignal): Promise<KnownServer>;
   /** What is known of the servers' tools, whether they run or not. */
   readonly catalogue: CatalogueReader;
   /** Reads the configuration files again: new servers appear; those that are gone or changed are stopped at once. */
@@ -79,16 +86,24 @@ export function createUpstream(options: UpstreamOptions): Upstream {
       report(problems);
     },
   });
+  const learner = new Learner({ pool, catalogue, log });
   const close = async () => {
+    learner.close();
     await pool.close();
     await catalogue.close();
   };
   return {
     openSession(peer) {
       if (peer !== undefined) peers.add(peer);
-      return createSessionTools({ registry, pool, catalogue, peer, home: env["HOME"], listMs });
+      return createSessionTools({ registry, pool, catalogue, learner, peer, home: env["HOME"], listMs });
     },
     forget: (peer) => void peers.delete(peer),
+    async ask(name, signal) {
+      const definition = await registry.find(name);
+      const unusable = explainUnusable(definition, env["HOME"]);
+      if (unusable !== undefined) throw notUsable(definition, unusable);
+      return learner.ask(definition, signal);
+    },
     catalogue,
     refresh: () => registry.refresh(),
     close,

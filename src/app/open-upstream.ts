@@ -1,0 +1,31 @@
+import { join } from "node:path";
+import type { Config } from "../config/config.ts";
+import { childDepthVariables } from "../config/depth.ts";
+import type { Log } from "../core/log.ts";
+import { discover } from "../discovery/discover.ts";
+import { stampOf } from "../discovery/stamp.ts";
+import { createUpstream, type Upstream } from "../upstream/upstream.ts";
+
+export interface UpstreamPorts {
+  readonly log: Log;
+  /** The binary itself, so that a configuration that names it is not started; absent when run from source. */
+  readonly selfPath?: string | undefined;
+}
+
+/** The upstream servers as the settings say. The caller closes it. */
+export function openUpstream(config: Config, { log, selfPath }: UpstreamPorts): Upstream {
+  return createUpstream({
+    discover: () => discover(config, { selfPath }),
+    stamp: () => stampOf(config),
+    env: config.env,
+    childEnv: childDepthVariables(config.env),
+    catalogueDir: catalogueFolder(config),
+    idleMs: config.upstreamIdleTimeoutMs,
+    log,
+  });
+}
+
+/** Where the tools of servers are remembered. */
+export function catalogueFolder({ cacheDir }: Config): string {
+  return join(cacheDir, "tools");
+}

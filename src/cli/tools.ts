@@ -1,0 +1,134 @@
+import { defineCommand } from "citty";
+import type { SurveyedServer } from "../app/tool-survey.ts";
+import { loadConfig } from "../config/load.ts";
+import { EXIT_CODES } from "../core/errors.ts";
+import { createLog } from "../core/log.ts";
+import { MANY } from "./arguments.ts";
+import { type CliContext, STOP_SIGNALS, type StopSignal } from "./context.ts";
+import { print } from "./output.ts";
+import { printable } from "./printable.ts";
+import { renderTable, terminalWidth } from "./table.ts";
+
+/** `sandpy tools` */
+export const toolsCommand = defineCommand({
+  meta: { name: "tools", description: "List the tools of the MCP servers, as far as they were ever asked." },
+  args: {
+    server: {
+      type: "positional",
+      required: false,
+      valueHint: MANY,
+      description: "only of these, by name or alias; one that was never asked is started",
+    },
+    refresh: { type: "boolean", description: "start the servers and ask them now" },
+    json: { type: "boolean", description: "print JSON, with the schemas" },
+  },
+  run: ({ args, data }) =>
+    listTools({ names: args._, refresh: args.refresh === true, json: args.json === true }, data),
+});
+
+interface ListOptions {
+  readonly names: readonly string[];
+  readonly refresh: boolean;
+  readonly json: boolean;
+}
+
+async function listTools({ names, refresh, json }: ListOptions, { io }: CliContext): Promise<number> {
+  const config = loadConfig(io.env);
+  // Each failure is printed once, below; the log would say it as well.
+  const level = config.logLevel === "DEBUG" ? "DEBUG" : "ERROR";
+  const log = createLog(level, (line) => io.stderr.write(line));
+  const stop = new AbortController();
+  let stopped: StopSignal | undefined;
+  const forget = io.onStopSignal((name) => {
+    stopped ??= name;
+    stop.abort();
+  });
+  try {
+    const { surveyTools } = await import("../app/tool-survey.ts");
+    const ports = { selfPath: io.selfPath, log };
+    const { servers, problems } = await surveyTools(config, { names, refresh }, ports, stop.signal);
+    if (stopped !== undefined) return 128 + STOP_SIGNALS[stopped];
+    const text = json
+      ? `${JSON.stringify({ servers: servers.map(describe), problems }, undefined, 2)}\n`
+      : renderServers(servers, terminalWidth(io.stdout));
+    const code = await print(io, text);
+    for (const { where, message } of problems)
+      io.stderr.write(`sandpy: ${printable(`${where}: ${message}`)}\n`);
+    if (json) return failureOf(servers, names) ?? code;
+    for (const { error } of servers) {
+      if (error === undefined) continue;
+      io.stderr.write(`sandpy: ${lines(error.message)}\n`);
+      if (error.hint !== undefined) io.stderr.write(`${lines(error.hint)}\n`);
+    }
+    return failureOf(servers, names) ?? code;
+  } finally {
+    forget();
+  }
+}
+
+/** A server that somebody named must not fail in silence; of all of them, some always do. */
+function failureOf(servers: readonly SurveyedServer[], names: readonly string[]): number | undefined {
+  return names.length > 0 && servers.some(({ error }) => error !== undefined)
+    ? EXIT_CODES.UPSTREAM_FAILED
+    : undefined;
+}
+
+const COLUMNS = [
+  { title: "", minWidth: undefined },
+  { title: "", minWidth: 16 },
+] as const;
+
+function renderServers(servers: readonly SurveyedServer[], width: number | undefined): string {
+  if (servers.length === 0) return "No server is usable. For all that were found, type: sandpy servers\n";
+  const blocks = servers.filter(({ known }) => known !== undefined).map((each) => renderServer(each, width));
+  const unasked = servers.filter(({ known, error }) => known === undefined && error === undefined);
+  if (unasked.length > 0) {
+    const names = unasked.map(({ name }) => printable(name)).join(", ");
+    blocks.push(`Never asked: ${names}\nFor their tools, type: sandpy tools --refresh\n`);
+  }
+  return blocks.join("\n");
+}
+
+function renderServer({ name, known }: SurveyedServer, width: number | undefined): string {
+  const { tools = [], fetchedAt = 0 } = known ?? {};
+  const count = tools.length === 1 ? "1 tool" : `${tools.length} tools`;
+  const head = `${printable(name)}: ${count}, listed ${describeAge(Date.now() - fetchedAt)}`;
+  const rows = tools.map((tool) => [`  ${printable(tool.name)}`, firstLine(tool.description)]);
+  const [, ...table] = renderTable(COLUMNS, rows, width);
+  return `${[head, ...table].join("\n")}\n`;
+}
+
+const UNITS = [
+  ["day", 86_400_000],
+  ["hour", 3_600_000],
+  ["minute", 60_000],
+] as const;
+
+/** An age in words, such as `3 hours ago`. */
+export function describeAge(ms: number): string {
+  for (const [unit, size] of UNITS) {
+    const count = Math.floor(ms / size);
+    if (count >= 1) return `${count} ${unit}${count === 1 ? "" : "s"} ago`;
+  }
+  return "just now";
+}
+
+function firstLine(description: string): string {
+  return printable(description.trim().split(/\r?\n/, 1)[0] ?? "");
+}
+
+function lines(text: string): string {
+  return text.split("\n").map(printable).join("\n");
+}
+
+function describe({ name, server, known, error }: SurveyedServer) {
+  return {
+    name,
+    alias: server?.alias ?? null,
+    listed: known === undefined ? null : new Date(known.fetchedAt).toISOString(),
+    info: known?.info ?? null,
+    tools: known?.tools ?? null,
+    error:
+      error === undefined ? null : { code: error.code, message: error.message, hint: error.hint ?? null },
+  };
+}
