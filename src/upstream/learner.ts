@@ -27,18 +27,18 @@ export class Learner {
     this.#options = options;
   }
 
-  /** Asks a server now, and stops it again if it did not run and nobody uses it. Rejects with an `UPSTREAM_*` error. */
+  /** Asks a server now, and stops it again if nobody else has used it. Rejects with an `UPSTREAM_*` error. */
   async ask(definition: ServerDefinition, signal: AbortSignal): Promise<KnownServer> {
     const { pool, catalogue } = this.#options;
-    const wasIdle = pool.status(definition) !== "connected";
+    const isRunning = pool.status(definition) === "connected";
     try {
-      await pool.use(definition, { signal }, async (live) => {
+      await pool.use(definition, { signal, isPassing: true }, async (live) => {
         const { listTools } = await import("./call.ts"); // loads the SDK, which is loaded by now
-        if (!wasIdle) live.toolList.invalidate();
+        if (isRunning) live.toolList.invalidate();
         await listTools(live, definition, signal);
       });
     } finally {
-      if (wasIdle) await pool.stopUnused(definition);
+      await pool.stopUnwanted(definition);
     }
     const known = catalogue.known(definition);
     if (known === undefined) throw new BridgeError("CANCELLED", "the server's definition changed meanwhile");

@@ -60,6 +60,8 @@ export interface Use {
   readonly signal: AbortSignal;
   /** The client that requests and messages of the server are for meanwhile. */
   readonly peer?: ClientPeer | undefined;
+  /** Nobody wants the server to stay for it. */
+  readonly isPassing?: boolean;
 }
 
 /** The state of one server: at most one of `live` and `starting` is set. */
@@ -71,6 +73,8 @@ interface Slot {
   stopping: Promise<void> | undefined;
   /** Uses under way, those included that wait for the start. */
   readonly callers: Callers;
+  /** Since its process was started, or was to be, somebody used it who may use it again. */
+  isWanted: boolean;
   idleTimer: ReturnType<typeof setTimeout> | undefined;
   /** Failed starts and crashes in a row. */
   failures: number;
@@ -105,13 +109,14 @@ export class Pool implements Closable {
    */
   async use<T>(
     definition: ServerDefinition,
-    { signal, peer }: Use,
+    { signal, peer, isPassing = false }: Use,
     work: (server: LiveServer) => Promise<T>,
   ): Promise<T> {
     if (this.#closing !== undefined) throw new BridgeError("CANCELLED", "the bridge is shutting down");
     // Whoever asks has said so with a reason: here it only must not happen.
     if (definition.availability.kind !== "usable") throw takenAway(definition.name);
     const slot = this.#slotOf(definition);
+    if (!isPassing) slot.isWanted = true;
     const leave = slot.callers.enter(peer);
     try {
       return await work(slot.live ?? (await this.#started(slot, signal)));
@@ -121,10 +126,10 @@ export class Pool implements Closable {
     }
   }
 
-  /** Stops a server that nobody uses now, as if it had been idle for long. */
-  async stopUnused(definition: ServerDefinition): Promise<void> {
+  /** Stops a server that had none but passing uses. */
+  async stopUnwanted(definition: ServerDefinition): Promise<void> {
     const slot = this.#slots.get(definition.name);
-    if (slot !== undefined) await this.#stopIdle(slot);
+    if (slot !== undefined && !slot.isWanted) await this.#stopIdle(slot);
   }
 
   status(definition: ServerDefinition): ServerSummary["status"] {
@@ -160,6 +165,7 @@ export class Pool implements Closable {
       starting: undefined,
       stopping: undefined,
       callers: new Callers(),
+      isWanted: false,
       idleTimer: undefined,
       failures: 0,
       lastFailure: undefined,
@@ -292,6 +298,7 @@ export class Pool implements Closable {
     if (slot.callers.count > 0 || live === undefined) return;
     clearTimeout(slot.idleTimer);
     slot.live = undefined;
+    slot.isWanted = false;
     const stopping = live.connection.close().catch(() => undefined); // it is not used again in any case
     slot.stopping = stopping;
     await stopping;

@@ -46,7 +46,7 @@ export interface Upstream extends Closable {
   /** The client of a session is gone: nothing is for it any more. */
   forget(peer: ClientPeer): void;
   /**
-   * Asks a server, by name or alias, for its tools now, also where they are known. It is stopped again if it did not run.
+   * Asks a server, by name or alias, for its tools now, also where they are known. It is stopped again if nobody uses it.
    * Rejects with an `UPSTREAM_*` error.
    */
   ask(server: string, signal: AbortSignal): Promise<KnownServer>;

@@ -35,6 +35,16 @@ test("a server that somebody uses is asked and goes on running", async () => {
   expect(livingWith(journal.path).length).toBe(1);
 });
 
+test("a server that somebody comes to use while it is asked goes on running", async () => {
+  using journal = createJournal();
+  const definition = scripted("fx", { journal: journal.path, slowStartMs: 200, tools: { a: {} } });
+  await using rig = createRig([definition]);
+
+  await Promise.all([rig.upstream.ask("fx", soon()), rig.upstream.connect("fx", soon())]);
+
+  expect(livingWith(journal.path).length).toBe(1);
+});
+
 test("asking fetches again what is known", async () => {
   using journal = createJournal();
   await using rig = createRig([scripted("fx", { journal: journal.path, tools: { a: {} } })]);

@@ -51,7 +51,7 @@ describe("findServers", () => {
     expect([found.servers.map(({ name }) => name), found.total, found.searched]).toEqual([names, total, 3]);
   });
 
-  test("starts nothing, says what is known, and how many there are beyond the limit", async () => {
+  test("waits for no server, says what is known, and how many there are beyond the limit", async () => {
     await using rig = createRig(servers);
     const before = await rig.upstream.findServers({ query: "", limit: 1 }, soon());
     expect(before).toEqual({
