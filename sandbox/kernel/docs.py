@@ -24,20 +24,23 @@ _TYPES = {
 MAX_DEPTH = 6
 MAX_SHAPE = 400
 MAX_SUMMARY = 120
+PROBES = ("__", "_repr_", "_ipython_", "_sandpy_")  # of copy, notebooks and mocks: no server has such a tool
 
 
 class Doc(Record):
     """One documentation entry: a dict, which prints as a person writes it down."""
 
-    parameters: tuple[str, ...] = ()  # what the schema says of each
+    notes: tuple[str, ...] = ()  # the whole description, and what the schema says of each parameter
 
     def __repr__(self) -> str:
         try:
-            lines = [f"await mcp_{self['serverAlias']}.{self['signature']}", self["description"], *self.parameters]
-            if "inputSchema" in self:
-                lines.append(f"inputSchema: {encode(self['inputSchema'])}")
-            return "\n".join(line for line in lines if line)
-        except (KeyError, TypeError, ValueError):  # the user made something else of it
+            call = call_line(self)
+            if "inputSchema" not in self:
+                summary = self["description"].rstrip(".")
+                return f"{call}  # {summary}" if summary else call
+            schemas = [f"{key}: {encode(self[key])}" for key in ("inputSchema", "outputSchema") if key in self]
+            return "\n".join(each for each in (call, self["description"], *schemas) if each)
+        except (AttributeError, KeyError, TypeError, ValueError):  # the user made something else of it
             return dict.__repr__(self)
 
 
@@ -51,40 +54,81 @@ class ToolList(list):
     def __repr__(self) -> str:
         try:
             head = [f"await mcp_{self.alias}.<tool>(...):"] if self and self.alias else []
-            return "\n".join([*head, *map(_line, self)]) or "[]"
+            return "\n".join([*head, *map(line, self)]) or "[]"
         except (AttributeError, KeyError, TypeError):
             return list.__repr__(self)
 
 
-def _line(tool: dict[str, Any]) -> str:
+class OneDoc(list):
+    """The documentation of the one tool that was asked for: a list of one, which can also be used as that entry."""
+
+    def __getitem__(self, key: Any) -> Any:
+        return super().__getitem__(0)[key] if isinstance(key, str) else super().__getitem__(key)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or not self:
+            message = f"{type(self).__name__!r} object has no attribute {name!r}"
+            raise AttributeError(message)
+        return getattr(super().__getitem__(0), name)
+
+    def __contains__(self, key: object) -> bool:
+        return super().__contains__(key) or (isinstance(key, str) and bool(self) and key in super().__getitem__(0))
+
+    def keys(self) -> Any:
+        """The keys of the entry, so that `dict(docs)` and `{**docs}` work."""
+        return super().__getitem__(0).keys()
+
+    def __repr__(self) -> str:
+        try:
+            doc = super().__getitem__(0)
+            if "inputSchema" in doc or not doc.notes:
+                return repr(doc)
+            return "\n".join([call_line(doc), *doc.notes])
+        except (AttributeError, IndexError, KeyError, TypeError):
+            return list.__repr__(self)
+
+
+def call_line(doc: dict[str, Any]) -> str:
+    """Returns a call of a tool as code writes it, with its signature for the arguments."""
+    server, tool, text = f"mcp_{doc['serverAlias']}", doc["toolAlias"], doc["signature"]
+    if tool.startswith(PROBES):  # which is no attribute of a server
+        return f"await {server}[{tool!r}]{text[len(tool) :]}"
+    return f"await {server}.{text}"
+
+
+def line(tool: dict[str, Any]) -> str:
+    """Renders a tool, or its documentation entry, on one line: the signature and what it does."""
     text = tool["signature"] if "signature" in tool else signature(tool["alias"], tool.get("inputSchema") or {})
-    summary = _sentence(tool.get("description") or "")
+    summary = sentence(tool.get("description") or "").rstrip(".")
     return f"{text}  # {summary}" if summary else text
 
 
-def _sentence(text: str) -> str:
+def sentence(text: str) -> str:
     """Returns the first sentence, on one line and not too long."""
-    line = " ".join(text.split())
-    end = line.find(". ")
-    line = line[:end] if end > 0 else line.rstrip(".")
+    line = " ".join(text[: MAX_SUMMARY * 8].split())
+    end = line.find(". ") + 1
+    line = line[:end] if end > 0 else line
     return line if len(line) <= MAX_SUMMARY else f"{line[:MAX_SUMMARY]}…"
 
 
 def entry(server: dict[str, Any], tool: dict[str, Any], full: bool) -> Doc:
-    """Builds one documentation entry."""
+    """Builds one documentation entry: a summary on one line, or in full with the schemas."""
     schema = tool.get("inputSchema") or {}
+    description = (tool.get("description") or "").strip()
     doc = Doc(
         server=server["name"],
         serverAlias=server["alias"],
         tool=tool["name"],
         toolAlias=tool["alias"],
-        description=tool.get("description") or "",
+        description=description if full else sentence(description),
         signature=signature(tool["alias"], schema),
     )
     if full:
         doc["inputSchema"] = tool.get("inputSchema")
+        if tool.get("outputSchema") is not None:
+            doc["outputSchema"] = tool["outputSchema"]
     else:
-        doc.__dict__["parameters"] = tuple(_describe(schema))
+        doc.__dict__["notes"] = tuple(each for each in (description, *_describe(schema)) if each)
     return doc
 
 

@@ -3,6 +3,7 @@ import { BridgeError } from "../core/errors.ts";
 import { type Closable, untilAborted, withDeadline } from "../core/lifecycle.ts";
 import type { Log } from "../core/log.ts";
 import { readFrames } from "./channel.ts";
+import type { ServerName } from "./host-tools.ts";
 import {
   type DiedFrame,
   type DisplayFrame,
@@ -51,12 +52,17 @@ export interface KernelOptions {
   readonly signal: AbortSignal;
 }
 
+/** What to run; all servers are named each time. */
+export interface Cell extends Omit<ExecuteFrame, "type" | "servers"> {
+  readonly servers: readonly ServerName[];
+}
+
 /** One running sandbox that speaks the frame protocol. Closing it closes the sandbox. */
 export interface Kernel extends Closable {
   /** The Python version inside, such as `3.14.0`. */
   readonly python: string;
   /** Runs one cell; only one at a time. Never rejects. */
-  execute(frame: Omit<ExecuteFrame, "type">): Promise<ExecutionEnd>;
+  execute(cell: Cell): Promise<ExecutionEnd>;
   /** Interrupts the execution `id`; one that has ended is not harmed. */
   interrupt(id: number): void;
   /** Replaces the Python process by a fresh one; resolves when that is ready, rejects after `deadlineMs`. */
@@ -87,6 +93,8 @@ class FrameKernel implements Kernel {
   #execution: { readonly id: number; readonly settle: (end: ExecutionEnd) => void } | undefined;
   readonly #firstReady = Promise.withResolvers<void>();
   #onReady: () => void = this.#firstReady.resolve;
+  /** What the Python process knows: a thousand servers are not sent with every cell. */
+  #servers: readonly ServerName[] | undefined;
   #gone: string | undefined;
   #closing: Promise<void> | undefined;
 
@@ -117,13 +125,16 @@ class FrameKernel implements Kernel {
     this.python = hello.python;
   }
 
-  execute(frame: Omit<ExecuteFrame, "type">): Promise<ExecutionEnd> {
+  execute(cell: Cell): Promise<ExecutionEnd> {
     if (this.#gone !== undefined) return Promise.resolve({ kind: "ended", reason: this.#gone });
     if (this.#execution !== undefined) throw new BridgeError("INTERNAL", "a kernel runs one cell at a time");
-    const line = renderLine(["k", { type: "execute", ...frame }]);
-    if (isTooLong(line)) return Promise.resolve({ kind: "done", frame: refusedCell(frame.id) });
+    const { id, code, servers, ...rest } = cell;
+    const isNews = this.#servers === undefined || !isSameList(servers, this.#servers);
+    const line = renderLine(["k", { type: "execute", id, code, servers: isNews ? servers : null, ...rest }]);
+    if (isTooLong(line)) return Promise.resolve({ kind: "done", frame: refusedCell(id) });
+    this.#servers = servers;
     return new Promise((resolve) => {
-      this.#execution = { id: frame.id, settle: resolve };
+      this.#execution = { id, settle: resolve };
       void this.#send(line);
     });
   }
@@ -195,6 +206,7 @@ class FrameKernel implements Kernel {
         const isDuringExecution =
           this.#execution !== undefined &&
           (frame.execution === this.#execution.id || frame.reason === "reset");
+        this.#servers = undefined;
         this.#options.events.onDied(frame, isDuringExecution);
         if (isDuringExecution) this.#settle({ kind: "died", frame });
         return;
@@ -219,6 +231,16 @@ class FrameKernel implements Kernel {
     this.#settle({ kind: "ended", reason });
     this.#options.events.onEnded(reason);
   }
+}
+
+function isSameList(some: readonly ServerName[], others: readonly ServerName[]): boolean {
+  return (
+    some.length === others.length &&
+    some.every((one, at) => {
+      const other = others[at];
+      return one.name === other?.name && one.alias === other.alias && one.description === other.description;
+    })
+  );
 }
 
 function describeExit(exit: SandboxExit): string {

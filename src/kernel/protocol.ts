@@ -103,7 +103,8 @@ export interface ExecuteFrame {
   readonly type: "execute";
   readonly id: number;
   readonly code: string;
-  readonly servers: readonly ServerName[];
+  /** `null`: as in the frame before, to the same process. */
+  readonly servers: readonly ServerName[] | null;
   readonly loaded: readonly string[];
   readonly argv: readonly string[] | null;
   readonly filename: string | null;

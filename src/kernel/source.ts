@@ -14,6 +14,7 @@ import images from "../../sandbox/kernel/images.py" with { type: "text" };
 import interrupts from "../../sandbox/kernel/interrupts.py" with { type: "text" };
 import late from "../../sandbox/kernel/late.py" with { type: "text" };
 import loop from "../../sandbox/kernel/loop.py" with { type: "text" };
+import manual from "../../sandbox/kernel/manual.py" with { type: "text" };
 import names from "../../sandbox/kernel/names.py" with { type: "text" };
 import parts from "../../sandbox/kernel/parts.py" with { type: "text" };
 import pretty from "../../sandbox/kernel/pretty.py" with { type: "text" };
@@ -21,9 +22,12 @@ import processes from "../../sandbox/kernel/process.py" with { type: "text" };
 import relay from "../../sandbox/kernel/relay.py" with { type: "text" };
 import render from "../../sandbox/kernel/render.py" with { type: "text" };
 import repair from "../../sandbox/kernel/repair.py" with { type: "text" };
+import resources from "../../sandbox/kernel/resources.py" with { type: "text" };
 import results from "../../sandbox/kernel/results.py" with { type: "text" };
 import rpc from "../../sandbox/kernel/rpc.py" with { type: "text" };
 import runner from "../../sandbox/kernel/runner.py" with { type: "text" };
+import runtime from "../../sandbox/kernel/runtime.py" with { type: "text" };
+import servers from "../../sandbox/kernel/servers.py" with { type: "text" };
 import spill from "../../sandbox/kernel/spill.py" with { type: "text" };
 import supervisor from "../../sandbox/kernel/supervisor.py" with { type: "text" };
 import suppress from "../../sandbox/kernel/suppress.py" with { type: "text" };
@@ -48,6 +52,7 @@ const FILES: Readonly<Record<string, string>> = {
   "interrupts.py": interrupts,
   "late.py": late,
   "loop.py": loop,
+  "manual.py": manual,
   "names.py": names,
   "parts.py": parts,
   "pretty.py": pretty,
@@ -55,9 +60,12 @@ const FILES: Readonly<Record<string, string>> = {
   "relay.py": relay,
   "render.py": render,
   "repair.py": repair,
+  "resources.py": resources,
   "results.py": results,
   "rpc.py": rpc,
   "runner.py": runner,
+  "runtime.py": runtime,
+  "servers.py": servers,
   "spill.py": spill,
   "supervisor.py": supervisor,
   "suppress.py": suppress,

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { untilAborted } from "../core/lifecycle.ts";
-import type { ExecutionEnd, Kernel } from "../kernel/kernel.ts";
-import type { ExecuteFrame } from "../kernel/protocol.ts";
+import type { Cell, ExecutionEnd, Kernel } from "../kernel/kernel.ts";
 
 /** An interrupted program has this long to clean up before its process is killed. */
 const INTERRUPT_GRACE_MS = 2000;
@@ -26,12 +25,8 @@ export interface ExecutionLimits {
  * Runs one cell to its end, which comes at the latest `timeoutMs` plus about 5 s after the start: first an interrupt,
  * which keeps the state, then a fresh Python process, last the end of the container.
  */
-export async function runCell(
-  kernel: Kernel,
-  frame: Omit<ExecuteFrame, "type">,
-  limits: ExecutionLimits,
-): Promise<ExecutionRun> {
-  const ending = kernel.execute(frame);
+export async function runCell(kernel: Kernel, cell: Cell, limits: ExecutionLimits): Promise<ExecutionRun> {
+  const ending = kernel.execute(cell);
   const timer = new AbortController();
   const timeout = sleep(limits.timeoutMs, "timeout" as const, { signal: timer.signal }).catch(
     () => "timeout" as const, // cleared: nobody waits for it
@@ -42,7 +37,7 @@ export async function runCell(
 
   limits.onCut();
   const cut = first ?? "cancelled";
-  kernel.interrupt(frame.id);
+  kernel.interrupt(cell.id);
   const interrupted = await Promise.race([ending, sleep(INTERRUPT_GRACE_MS, undefined, { ref: false })]);
   if (interrupted !== undefined) return { end: interrupted, cut };
   try {

@@ -5,6 +5,7 @@ import { MAX_FRAME_BYTES } from "../../src/kernel/protocol.ts";
 import { BUNDLE_HASH } from "../../src/kernel/source.ts";
 import { startHostSandbox } from "../helpers/host-sandbox.ts";
 import { createMemoryLog } from "../helpers/logs.ts";
+import { until } from "../helpers/until.ts";
 
 const SCRIPTED = join(import.meta.dir, "../fixtures/kernels/scripted.py");
 
@@ -58,6 +59,25 @@ describe("startKernel", () => {
     );
     expect(kernel.python).toBe("3.0.0");
     expect(await kernel.execute(cell(4))).toMatchObject({ kind: "done", frame: { id: 4, result: "1" } });
+  });
+
+  test("names the servers only to a process that does not know them", async () => {
+    const report = 'done(frame["id"], result=json.dumps(frame["servers"]))';
+    const next = `who, frame = recv()\n${report}\n`;
+    const died =
+      'send("s", {"type": "died", "generation": 1, "execution": None, "reason": "exit", "code": 1, "signal": None, "detail": None})\nsend("s", {"type": "ready", "generation": 2})\n';
+    const { kernel, events } = await start(`hello()\n${next.repeat(3)}${died}${next}recv()`);
+    const one = [{ name: "a-b", alias: "a_b", description: "" }];
+    const two = [...one, { name: "c", alias: "c", description: "" }];
+    const shown = async (id: number, servers: typeof one) => {
+      const end = await kernel.execute({ ...cell(id), servers });
+      return end.kind === "done" ? JSON.parse(end.frame.result ?? "") : end;
+    };
+    expect(await shown(1, one)).toEqual(one);
+    expect(await shown(2, structuredClone(one))).toBeNull();
+    expect(await shown(3, two)).toEqual(two);
+    await until("the death is heard of", () => events.length > 0);
+    expect(await shown(4, two)).toEqual(two);
   });
 
   test.each([

@@ -50,7 +50,7 @@ class Advice(unittest.TestCase):
             ("[true]", "JSON's true is True in Python"),
             ("await runtime.list_tools()", "name a server, one of 'fx', 'my-server'"),
             ("await runtime.query_tool_docs()", "name a server, one of 'fx', 'my-server'"),
-            ("runtime.get_tools('fx')", "runtime has call_tool, discovered_servers"),
+            ("runtime.get_tools('fx')", "call_tool, capability_summary, describe_server, discovered_servers"),
             ("mcp.call_tool('fx', 'send-it')", "it is `runtime.call_tool`"),
             ("from mcp import fx", "this server is `mcp_fx`"),
             ("runtime.discovered_servers().items()", "discovered_servers(detailed=True)"),

@@ -39,7 +39,7 @@ def answer(method: str, params: dict) -> object:
     """Plays a host with two servers."""
     if method == "servers":
         return []
-    if method == "tools":
+    if method in ("tools", "tool_docs"):
         return TOOLS
     if params["arguments"].get("wrong"):
         raise RpcFailure("tool", "MCP error -32602: Invalid arguments for tool", params["server"], params["tool"])
@@ -78,10 +78,10 @@ class Printed(unittest.TestCase):
             "tools = await runtime.list_tools('fx')\ndoc = await runtime.query_tool_docs('fx', 'bare')\n"
             "copies = [lambda x: json.loads(json.dumps(x)), lambda x: pickle.loads(pickle.dumps(x)), copy.deepcopy]\n"
             "same = [all(f(x) == x for f in copies) for x in (tools, doc)]\n"
-            "same, tools[0].name, doc.signature, isinstance(tools, list), isinstance(doc, dict)"
+            "same, tools[0].name, doc.signature, isinstance(tools, list), isinstance(doc[0], dict)"
         )
         self.assertEqual(self.shown(code), "([True, True], 'send-it', 'bare()', True, True)")
-        self.assertEqual(self.shown("tools.append(5); doc.clear(); doc, tools[2:]"), "({}, [5])")
+        self.assertEqual(self.shown("tools.append(5); doc.clear(); doc, tools[2:]"), "([], [5])")
         self.assertTrue(self.shown("tools").startswith("[{'name': 'send-it'"))
 
     def test_prints_results_raw_but_for_what_says_nothing(self) -> None:
