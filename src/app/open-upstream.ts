@@ -20,6 +20,7 @@ export function openUpstream(config: Config, { log, selfPath }: UpstreamPorts): 
     env: config.env,
     childEnv: childDepthVariables(config.env),
     catalogueDir: catalogueFolder(config),
+    dataDir: config.dataDir,
     idleMs: config.upstreamIdleTimeoutMs,
     log,
   });

@@ -29,8 +29,10 @@ export interface Remembered {
   readonly eras: Eras;
   /** The protocol that worked for a server whose definition does not say. */
   readonly protocols: Map<string, "http" | "sse">;
+  /** Where sign-ins are kept; `undefined`: nowhere, so there are none. */
+  readonly dataDir: string | undefined;
 }
 
-export function createRemembered(): Remembered {
-  return { eras: new Eras(), protocols: new Map() };
+export function createRemembered(dataDir: string | undefined): Remembered {
+  return { eras: new Eras(), protocols: new Map(), dataDir };
 }

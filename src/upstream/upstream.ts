@@ -28,6 +28,8 @@ export interface UpstreamOptions {
   readonly childEnv?: Readonly<Record<string, string>>;
   /** Where the tools of servers are remembered; absent: in memory alone. */
   readonly catalogueDir?: string;
+  /** Our folder of what must not be lost: the sign-ins to servers. Without it no server is signed in to. */
+  readonly dataDir?: string;
   readonly log: Log;
   readonly clock?: Clock;
   /** Milliseconds after its last use until a server is stopped. */
@@ -64,7 +66,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   const catalogue = new Catalogue({ folder: options.catalogueDir, log });
   const pool = new Pool({
     catalogue,
-    remembered: createRemembered(),
+    remembered: createRemembered(options.dataDir),
     log,
     env,
     childEnv,

@@ -4,6 +4,7 @@ import { createClient } from "../client.ts";
 import type { Connection, ConnectOptions } from "../connect.ts";
 import { correctionHint, type RemoteDefinition } from "../definitions.ts";
 import { createMask } from "../mask.ts";
+import { createAccess } from "../oauth/access.ts";
 import { describeRemoteFault, statusOf } from "./faults.ts";
 import { BadEndpoint, createServerFetch, type Endpoint, parseEndpoint } from "./server-fetch.ts";
 import { type RemoteProtocol, RemoteTransport } from "./transport.ts";
@@ -66,9 +67,14 @@ function createAttempt(
   const { eras } = options.remembered;
   const correction = correctionHint(definition, options.env["HOME"]);
   const endpoint = readEndpoint(definition, correction);
-  const mask = createMask(endpoint.secrets);
-  const context = { server: name, shown: endpoint.shown, correction, mask, signInHint: correction };
-  const describe = (error: unknown) => describeRemoteFault(error, context);
+  const access = createAccess(definition, endpoint, options);
+  const mask = (text: string) => createMask([...endpoint.secrets, ...access.secrets()])(text);
+  const { signInHint } = access;
+  const context = { server: name, shown: endpoint.shown, correction, mask, signInHint };
+  const describe = (error: unknown) => {
+    access.note(error);
+    return describeRemoteFault(error, context);
+  };
 
   return async (protocol) => {
     const { client, ended, toolsChanged, onToolsChanged } = createClient({
@@ -82,7 +88,8 @@ function createAttempt(
       protocol,
       endpoint,
       fetch: createServerFetch(endpoint),
-      authProvider: undefined,
+      authProvider: access.provider,
+      onAnswer: access.noteUse,
       renewMs: connectMs,
       describe,
       onRenewed: () => {

@@ -1,4 +1,10 @@
-import { SdkError, SdkErrorCode, SdkHttpError, SseError } from "@modelcontextprotocol/client";
+import {
+  InsufficientScopeError,
+  SdkError,
+  SdkErrorCode,
+  SdkHttpError,
+  SseError,
+} from "@modelcontextprotocol/client";
 import { BridgeError, type ErrorCode } from "../../core/errors.ts";
 import { isMessage, tryParse } from "../messages.ts";
 
@@ -39,6 +45,10 @@ export function describeRemoteFault(thrown: unknown, context: RemoteFaultContext
       data: { server },
       cause: error,
     });
+  if (error instanceof InsufficientScopeError) {
+    const scope = error.requiredScope === undefined ? "" : `: ${JSON.stringify(error.requiredScope)}`;
+    return fail("UPSTREAM_UNAUTHORIZED", `needs a sign-in with more rights${scope}`, context.signInHint);
+  }
   const status = statusOf(error);
   if (status === 401 || status === 403) {
     const quoted = error instanceof SdkHttpError ? quote(error.data.text, mask) : "";
@@ -56,8 +66,8 @@ export function describeRemoteFault(thrown: unknown, context: RemoteFaultContext
   if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout) {
     return fail("UPSTREAM_TIMEOUT", "did not answer in time", "Try again later.");
   }
-  const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  const unreachable = UNREACHABLE[code];
+  const code = codeOf(error);
+  const unreachable = explainUnreachable(error);
   if (unreachable !== undefined) {
     return fail("UPSTREAM_UNREACHABLE", `cannot be reached at ${shown}: ${unreachable}`, correction);
   }
@@ -75,6 +85,15 @@ export function describeRemoteFault(thrown: unknown, context: RemoteFaultContext
     return fail("UPSTREAM_FAILED", "closed the connection before it answered", hint);
   }
   return fail("UPSTREAM_FAILED", `failed at ${shown}: ${reason.slice(0, MAX_QUOTE)}`);
+}
+
+/** Why a server cannot be reached; `undefined` for other errors. */
+export function explainUnreachable(error: unknown): string | undefined {
+  return UNREACHABLE[codeOf(error)];
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "";
 }
 
 /** The HTTP status that an error of the SDK stands for. */

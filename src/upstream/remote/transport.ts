@@ -43,6 +43,8 @@ export interface RemoteTransportOptions {
   /** The server had forgotten the session, and there is a new one. */
   readonly onRenewed: () => void;
   readonly onBadText: (text: string) => void;
+  /** Told with which `Authorization` a request was sent. */
+  readonly onAnswer: (response: Response, authorization: string | null) => void;
 }
 
 interface Pending {
@@ -243,12 +245,14 @@ export class RemoteTransport implements Transport {
     const response = await this.#options.fetch(url, { ...init, headers });
     const pending = key === undefined ? undefined : this.#pending.get(key);
     if (pending !== undefined) pending.isStreamed = mediaTypeOf(response) === "text/event-stream";
-    return guardAnswer(response, {
+    const guarded = await guardAnswer(response, {
       request: key,
       isHandshake: () => this.#isHandshake,
       standIns: this.#standIns,
       onBadText: this.#options.onBadText,
     });
+    this.#options.onAnswer(guarded, headers.get("authorization"));
+    return guarded;
   }
 
   #receive(message: RawMessage): void {

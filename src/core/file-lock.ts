@@ -1,0 +1,97 @@
+import { randomUUID } from "node:crypto";
+import { readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { hostname } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
+import { BridgeError } from "./errors.ts";
+
+const POLL_MS = 25;
+/** A holder that is alive is done long before; a file this old was left by one that we cannot see. */
+const STALE_MS = 120_000;
+
+export interface FileLockOptions {
+  /** Milliseconds until somebody else's lock is waited for no longer. */
+  readonly waitMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Runs `work` while no other process that asks for the same lock does: the lock is a file at `path`, in a folder that
+ * exists. One whose holder has died is taken over. Rejects with `LIMIT_EXCEEDED` when it cannot be had in time.
+ */
+export async function withFileLock<T>(
+  path: string,
+  { waitMs, signal }: FileLockOptions,
+  work: () => Promise<T>,
+): Promise<T> {
+  const mine = JSON.stringify({ pid: process.pid, host: hostname(), id: randomUUID() });
+  const end = performance.now() + waitMs;
+  while (!(await take(path, mine))) {
+    signal?.throwIfAborted();
+    if (performance.now() > end) {
+      throw new BridgeError("LIMIT_EXCEEDED", `${JSON.stringify(path)} was held for more than ${waitMs} ms`, {
+        hint: "Another sandpy is at work there; if none is, remove the file.",
+      });
+    }
+    await sleep(POLL_MS);
+  }
+  try {
+    return await work();
+  } finally {
+    // Unless somebody took us for dead.
+    if ((await read(path)) === mine) await rm(path, { force: true });
+  }
+}
+
+async function take(path: string, mine: string): Promise<boolean> {
+  try {
+    await writeFile(path, mine, { flag: "wx", mode: 0o600 });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  }
+  const theirs = await read(path);
+  if (theirs !== undefined && (await isStale(path, theirs))) await removeStale(path, theirs);
+  return false;
+}
+
+async function isStale(path: string, text: string): Promise<boolean> {
+  const age = Date.now() - ((await stat(path).catch(() => undefined))?.mtimeMs ?? Date.now());
+  if (age > STALE_MS) return true;
+  const holder = parseHolder(text);
+  // Process ids say nothing about another machine or container.
+  return holder !== undefined && holder.host === hostname() && !isAlive(holder.pid);
+}
+
+/** Two that see the same dead holder must not remove each other's new lock. */
+async function removeStale(path: string, text: string): Promise<void> {
+  const aside = `${path}.${randomUUID()}`;
+  try {
+    await rename(path, aside);
+  } catch {
+    return; // somebody else was first
+  }
+  if ((await read(aside)) !== text) await rename(aside, path).catch(() => undefined);
+  else await rm(aside, { force: true });
+}
+
+function parseHolder(text: string): { readonly pid: number; readonly host: string } | undefined {
+  try {
+    const { pid, host } = JSON.parse(text) as { pid?: unknown; host?: unknown };
+    return typeof pid === "number" && typeof host === "string" ? { pid, host } : undefined;
+  } catch {
+    return undefined; // half written, or not ours: its age decides
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}
+
+function read(path: string): Promise<string | undefined> {
+  return readFile(path, "utf8").catch(() => undefined);
+}

@@ -1,0 +1,58 @@
+import { isIP } from "node:net";
+import type { FetchLike } from "@modelcontextprotocol/client";
+import { createServerFetch, type Endpoint, mediaTypeOf, readBody, withBody } from "../remote/server-fetch.ts";
+
+const TIMEOUT_MS = 15_000;
+const MAX_BYTES = 1024 ** 2;
+
+/**
+ * `fetch` for metadata, registrations and tokens. Where they are is what a server says, who is not to be trusted: it is
+ * HTTPS, and on this machine or its network only for a server that is there too. Bodies are small and soon there.
+ */
+export function createOAuthFetch(endpoint: Endpoint, signal?: AbortSignal): FetchLike {
+  const send = createServerFetch(endpoint);
+  return async (target, init = {}) => {
+    const url = new URL(target);
+    if (!isAllowed(url, endpoint.url)) {
+      throw new ForbiddenAddress(`${url.origin} is no address for a sign-in to ${endpoint.url.origin}`);
+    }
+    const signals = [AbortSignal.timeout(TIMEOUT_MS), signal, init.signal ?? undefined];
+    const response = await send(url, {
+      ...init,
+      signal: AbortSignal.any(signals.filter((one) => one !== undefined)),
+    });
+    const { text, isCut } = await readBody(response, MAX_BYTES);
+    if (isCut) throw new ForbiddenAddress(`${url.origin} answered with more than ${MAX_BYTES} bytes`);
+    return withBody(response, response.ok ? text : harmless(response, text));
+  };
+}
+
+/** An address or an answer that a sign-in must not use. */
+export class ForbiddenAddress extends Error {
+  override readonly name = "ForbiddenAddress";
+}
+
+/** Whether a server at `server` may send us to `url`. */
+export function isAllowed(url: URL, server: URL): boolean {
+  if (url.username !== "" || url.password !== "") return false;
+  if (isLoopback(url)) return (url.protocol === "https:" || url.protocol === "http:") && isLocal(server);
+  return url.protocol === "https:" && (!isLocal(url) || isLocal(server));
+}
+
+function isLoopback({ hostname }: URL): boolean {
+  return hostname === "localhost" || hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(hostname);
+}
+
+/** This machine, and addresses that mean something else in each network. Names are not looked up. */
+function isLocal(url: URL): boolean {
+  if (isLoopback(url) || url.hostname.endsWith(".localhost")) return true;
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  if (isIP(host) === 4) return /^(0|10|127|169\.254|192\.168|172\.(1[6-9]|2\d|3[01]))\./.test(host);
+  return isIP(host) === 6 && /^(::|f[cd]|fe[89ab])/.test(host);
+}
+
+/** The SDK quotes a body that is no OAuth error in a warning, and it may repeat what we sent. */
+function harmless(response: Response, text: string): string {
+  if (mediaTypeOf(response) === "application/json") return text;
+  return JSON.stringify({ error: "server_error", error_description: `HTTP ${response.status}` });
+}

@@ -1,0 +1,87 @@
+import { expect, test } from "bun:test";
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { hostname, tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { withFileLock } from "../../src/core/file-lock.ts";
+
+function createPath(): Disposable & { readonly path: string } {
+  const folder = mkdtempSync(join(tmpdir(), "sandpy-lock-"));
+  return { path: join(folder, "x.lock"), [Symbol.dispose]: () => rmSync(folder, { recursive: true }) };
+}
+
+/** A process id that nobody has. */
+function deadPid(): number {
+  return Bun.spawnSync(["true"]).pid;
+}
+
+test("lets one in at a time, across processes", async () => {
+  using place = createPath();
+  const counter = join(dirname(place.path), "counter");
+  writeFileSync(counter, "0");
+  const program = `
+    import { readFileSync, writeFileSync } from "node:fs";
+    import { withFileLock } from ${JSON.stringify(join(import.meta.dir, "../../src/core/file-lock.ts"))};
+    for (let round = 0; round < 20; round++) {
+      await withFileLock(${JSON.stringify(place.path)}, { waitMs: 20000 }, async () => {
+        const value = Number(readFileSync(${JSON.stringify(counter)}, "utf8"));
+        await Bun.sleep(1);
+        writeFileSync(${JSON.stringify(counter)}, String(value + 1));
+      });
+    }`;
+
+  const processes = [1, 2, 3].map(() => Bun.spawn([process.execPath, "-e", program]));
+
+  expect(await Promise.all(processes.map(({ exited }) => exited))).toEqual([0, 0, 0]);
+  expect(readFileSync(counter, "utf8")).toBe("60");
+  expect(readdirSync(dirname(place.path))).toEqual(["counter"]);
+});
+
+test.each([
+  ["whose holder has died", () => JSON.stringify({ pid: deadPid(), host: hostname(), id: "1" }), 0],
+  ["that is very old", () => JSON.stringify({ pid: 1, host: "another", id: "1" }), 600],
+  ["that is very old and half written", () => "{", 600],
+])("takes over a lock %s", async (_case, holder, ageSeconds) => {
+  using place = createPath();
+  writeFileSync(place.path, holder());
+  const then = Date.now() / 1000 - ageSeconds;
+  utimesSync(place.path, then, then);
+
+  expect(await withFileLock(place.path, { waitMs: 5000 }, async () => "done")).toBe("done");
+  expect(existsSync(place.path)).toBe(false);
+});
+
+test.each([
+  ["another machine", () => JSON.stringify({ pid: deadPid(), host: "another", id: "1" })],
+  ["a process that lives", () => JSON.stringify({ pid: process.pid, host: hostname(), id: "1" })],
+])("waits for a lock of %s, but not for ever", async (_case, holder) => {
+  using place = createPath();
+  writeFileSync(place.path, holder());
+
+  const waiting = withFileLock(place.path, { waitMs: 100 }, async () => "done");
+
+  expect(await waiting.catch(({ code }: { code: string }) => code)).toBe("LIMIT_EXCEEDED");
+  expect(existsSync(place.path)).toBe(true);
+});
+
+test("frees the lock when the work fails, and does not wait once it is called off", async () => {
+  using place = createPath();
+  const failing = withFileLock(place.path, { waitMs: 100 }, async () => {
+    throw new Error("no");
+  });
+  expect(await failing.catch(({ message }: Error) => message)).toBe("no");
+  expect(existsSync(place.path)).toBe(false);
+
+  writeFileSync(place.path, JSON.stringify({ pid: process.pid, host: hostname(), id: "1" }));
+  const signal = AbortSignal.abort(new Error("called off"));
+  const waiting = withFileLock(place.path, { waitMs: 5000, signal }, async () => "done");
+
+  expect(await waiting.catch(({ message }: Error) => message)).toBe("called off");
+});

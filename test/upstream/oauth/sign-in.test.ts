@@ -1,0 +1,259 @@
+import { describe, expect, test } from "bun:test";
+import { createHash } from "node:crypto";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { RemoteServer } from "../../../src/discovery/server-definition.ts";
+import { createSignIns } from "../../../src/upstream/oauth/sign-ins.ts";
+import { serveHttp } from "../../helpers/http-servers.ts";
+import { browse, createOAuthWorld, type OAuthWorld } from "../../helpers/oauth-world.ts";
+import { createRig, faultOf, type Rig, remote, soon } from "../harness.ts";
+
+const SUM = { content: [{ type: "text", text: "3" }] };
+const NEEDED = {
+  code: "UPSTREAM_UNAUTHORIZED",
+  message: 'server "web" needs a sign-in',
+  hint: "Ask the user to run: sandpy auth web",
+};
+const add = (rig: Rig) =>
+  rig.upstream.callTool({ server: "web", tool: "add", arguments: { a: 1, b: 2 } }, soon());
+
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  const end = performance.now() + 10_000;
+  while (!(await condition())) {
+    if (performance.now() > end) throw new Error(`the condition did not come true: ${condition}`);
+    await Bun.sleep(20);
+  }
+}
+
+function createFolder(): Disposable & { readonly path: string; text(): string } {
+  const path = mkdtempSync(join(tmpdir(), "sandpy-sign-ins-"));
+  const folder = join(path, "sign-ins");
+  return {
+    path,
+    text: () =>
+      readdirSync(folder)
+        .map((name) => readFileSync(join(folder, name), "utf8"))
+        .join(""),
+    [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }),
+  };
+}
+
+/** Signs in as a person would. */
+async function signIn(world: OAuthWorld, dataDir: string, settings = {}): Promise<string[]> {
+  const presented: string[] = [];
+  const signIns = createSignIns({ dataDir });
+  await signIns.signIn(remote("web", world.url, settings), {
+    signal: soon(),
+    present: async (url) => {
+      presented.push(url);
+      expect(await browse(url)).toContain("You can close this page");
+    },
+  });
+  return presented;
+}
+
+describe("a server that wants a sign-in", () => {
+  test("says so, and is called after it", async () => {
+    await using world = await createOAuthWorld();
+    using folder = createFolder();
+    await using rig = createRig([remote("web", world.url)], { dataDir: folder.path });
+    expect(await faultOf(add(rig))).toEqual(NEEDED);
+
+    const [url = ""] = await signIn(world, folder.path);
+
+    expect(await add(rig)).toEqual(SUM);
+    const asked = Object.fromEntries(new URL(url).searchParams);
+    expect(asked).toMatchObject({
+      code_challenge_method: "S256",
+      resource: world.url,
+      scope: "tools:read offline_access",
+    });
+    expect(new URL(asked["redirect_uri"] ?? "").hostname).toBe("127.0.0.1");
+    const files = readdirSync(join(folder.path, "sign-ins"));
+    expect(files.map((name) => statSync(join(folder.path, "sign-ins", name)).mode & 0o777)).toEqual([0o600]);
+    expect(statSync(join(folder.path, "sign-ins")).mode & 0o777).toBe(0o700);
+    const { tokens } = JSON.parse(folder.text());
+    expect(rig.logged.join("\n")).not.toContain(tokens.accessToken);
+  });
+
+  test("is signed in to anew with the client that was registered before", async () => {
+    await using world = await createOAuthWorld();
+    using folder = createFolder();
+
+    await signIn(world, folder.path);
+    await signIn(world, folder.path);
+
+    expect(world.asked.filter((request) => request === "POST /reg").length).toBe(1);
+  });
+
+  test("is signed in to with the client of its definition", async () => {
+    await using world = await createOAuthWorld();
+    using folder = createFolder();
+    const probe = Bun.serve({ port: 0, fetch: () => new Response() });
+    const callbackPort = probe.port ?? 0;
+    await probe.stop(true);
+    const registered = await fetch(`${world.issuer}/reg`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({
+        redirect_uris: [`http://localhost:${callbackPort}/callback`],
+        application_type: "native",
+        grant_types: ["authorization_code", "refresh_token"],
+      }),
+    });
+    const { client_id: clientId, client_secret: clientSecret } = (await registered.json()) as Record<
+      string,
+      string
+    >;
+    const oauth = { clientId, clientSecret, callbackPort, scopes: ["tools:read"] } as RemoteServer["oauth"];
+    await using rig = createRig([remote("web", world.url, { oauth })], { dataDir: folder.path });
+
+    await signIn(world, folder.path, { oauth });
+    expect(await add(rig)).toEqual(SUM);
+    world.revokeTokens();
+    expect(await add(rig)).toEqual(SUM);
+
+    expect(world.asked.filter((request) => request === "POST /reg").length).toBe(1);
+    expect(folder.text()).not.toContain(clientSecret ?? "none");
+  });
+
+  test("is called with more rights after another sign-in", async () => {
+    await using world = await createOAuthWorld();
+    using folder = createFolder();
+    await signIn(world, folder.path);
+    await using rig = createRig([remote("web", world.url)], { dataDir: folder.path });
+    await add(rig);
+    world.wants = "tools:read tools:write";
+
+    expect(await faultOf(add(rig))).toEqual({
+      ...NEEDED,
+      message: 'server "web" needs a sign-in with more rights: "tools:read tools:write"',
+    });
+    const [url = ""] = await signIn(world, folder.path);
+
+    expect(new URL(url).searchParams.get("scope")?.split(" ").sort()).toEqual([
+      "offline_access",
+      "tools:read",
+      "tools:write",
+    ]);
+    await until(async () => (await add(rig).catch(() => undefined)) !== undefined);
+  });
+
+  test.each([
+    ["off", { oauth: "off" as const }, "Its definition forbids a sign-in by OAuth. "],
+    [
+      "a header",
+      { headers: { Authorization: "Bearer wrong-token" } },
+      "It does not accept the authorization that its definition gives. ",
+    ],
+  ])("is not signed in to against its definition: %s", async (_case, settings, hint) => {
+    await using world = await createOAuthWorld();
+    using folder = createFolder();
+    await signIn(world, folder.path);
+    await using rig = createRig([remote("web", world.url, settings)], { dataDir: folder.path });
+
+    expect(await faultOf(add(rig))).toEqual({
+      code: "UPSTREAM_UNAUTHORIZED",
+      message: 'server "web" needs a sign-in (HTTP 401)',
+      hint: `${hint}Correct its definition "web" in ~/MCPs/all.json.`,
+    });
+    expect(await faultOf(signIn(world, folder.path, settings))).toMatchObject({
+      code: "UPSTREAM_NOT_USABLE",
+    });
+  });
+});
+
+describe("a token that the server refuses", () => {
+  const refreshes = (world: OAuthWorld) =>
+    world.asked.filter((request) => request === "POST /token").length - 1;
+
+  test("is refreshed once, for many callers in several bridges", async () => {
+    await using world = await createOAuthWorld();
+    using folder = createFolder();
+    await signIn(world, folder.path);
+    const definitions = [remote("web", world.url)];
+    await using one = createRig(definitions, { dataDir: folder.path });
+    await using other = createRig(definitions, { dataDir: folder.path });
+    const script = join(import.meta.dir, "../../fixtures/servers/signed-in-bridge.ts");
+    const third = Bun.spawn([process.execPath, script, world.url, folder.path], {
+      stdout: "pipe",
+      stdin: "pipe",
+    });
+    await Promise.all([add(one), add(other)]);
+    const lines = third.stdout.pipeThrough(new TextDecoderStream()).getReader();
+    expect((await lines.read()).value).toBe("ready\n");
+    world.revokeTokens();
+
+    third.stdin.write("go\n");
+    third.stdin.flush();
+    const results = await Promise.all([one, other, one, other, one, other].map(add));
+
+    expect(results).toEqual(Array(6).fill(SUM));
+    expect((await lines.read()).value).toBe("3 3 3\n");
+    expect(await third.exited).toBe(0);
+    expect(refreshes(world)).toBe(1);
+    expect(readdirSync(join(folder.path, "sign-ins")).length).toBe(1);
+  });
+
+  test("is refreshed before its end", async () => {
+    await using world = await createOAuthWorld({ tokenSeconds: 2 });
+    using folder = createFolder();
+    await signIn(world, folder.path);
+    await using rig = createRig([remote("web", world.url)], { dataDir: folder.path });
+    await add(rig);
+    const { renewAt } = JSON.parse(folder.text()).tokens;
+    await until(async () => Date.now() > renewAt);
+
+    expect(await add(rig)).toEqual(SUM);
+    expect(refreshes(world)).toBe(1);
+  });
+
+  test("and cannot be refreshed asks for a sign-in, until there is one", async () => {
+    await using world = await createOAuthWorld();
+    using folder = createFolder();
+    await signIn(world, folder.path);
+    await using rig = createRig([remote("web", world.url)], { dataDir: folder.path });
+    await add(rig);
+    world.refusesRefresh = true;
+    world.revokeTokens();
+    const signIns = createSignIns({ dataDir: folder.path });
+
+    expect(await faultOf(add(rig))).toEqual(NEEDED);
+    expect(await signIns.state(remote("web", world.url))).toEqual({ kind: "needed" });
+    world.refusesRefresh = false;
+    await signIn(world, folder.path);
+
+    await until(async () => (await add(rig).catch(() => undefined)) !== undefined);
+    expect(await signIns.state(remote("web", world.url))).toMatchObject({
+      kind: "signed-in",
+      canRenew: true,
+    });
+    expect(await signIns.signOut(remote("web", world.url))).toBe(true);
+    expect(await signIns.state(remote("web", world.url))).toEqual({ kind: "none" });
+    expect(await signIns.signOut(remote("web", world.url))).toBe(false);
+  });
+
+  test("is kept when the authorization server is away", async () => {
+    using folder = createFolder();
+    let text = "";
+    {
+      await using world = await createOAuthWorld();
+      await signIn(world, folder.path);
+      text = folder.text();
+    }
+    await using server = serveHttp(() => new Response(null, { status: 401 }));
+    const { server: url } = JSON.parse(text);
+    const name = readdirSync(join(folder.path, "sign-ins"))[0] ?? "";
+    const moved = createHash("sha256").update(server.url).digest("hex").slice(0, 32);
+    writeFileSync(join(folder.path, "sign-ins", `${moved}.json`), text.replaceAll(url, server.url));
+    rmSync(join(folder.path, "sign-ins", name));
+    await using rig = createRig([remote("web", server.url)], { dataDir: folder.path });
+
+    const fault = await faultOf(add(rig));
+
+    expect(fault.code).toBe("UPSTREAM_FAILED");
+    expect(fault.message).toStartWith('the sign-in to server "web" could not be renewed: ');
+    expect(folder.text()).toContain("refreshToken");
+  });
+});
