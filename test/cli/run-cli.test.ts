@@ -31,11 +31,11 @@ describe("a mistake", () => {
     ["srve", 'unknown command "srve"\nDid you mean "serve"?'],
     [
       "frobnicate",
-      'unknown command "frobnicate"\nThe commands are: serve, run, servers, tools, trust. Type "sandpy --help" for more.',
+      'unknown command "frobnicate"\nThe commands are: serve, run, servers, tools, auth, trust. Type "sandpy --help" for more.',
     ],
     [
       "constructor",
-      'unknown command "constructor"\nThe commands are: serve, run, servers, tools, trust. Type "sandpy --help" for more.',
+      'unknown command "constructor"\nThe commands are: serve, run, servers, tools, auth, trust. Type "sandpy --help" for more.',
     ],
     ["--verison", 'unknown flag "--verison"\nDid you mean "--version"?'],
     ["--frob", 'unknown flag "--frob"\nType "sandpy --help" for what it takes.'],
