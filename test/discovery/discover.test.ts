@@ -129,7 +129,7 @@ test("reports each fault at its place and loads the rest", async () => {
     "MCPs/b-entries.json:7:39: mcpServers.args.args: expected a list of text in brackets",
     "MCPs/b-entries.json:8:45: mcpServers.arg.args[1]: expected text",
     "MCPs/b-entries.json:9:37: mcpServers.env.env: expected an object in braces",
-    'MCPs/b-entries.json:12:15: mcpServers.socket: expected "type" to be "stdio", "http" or "sse", found "websocket"',
+    'MCPs/b-entries.json:12:25: mcpServers.socket.type: expected "http" or "sse", found "websocket"',
     'MCPs/b-entries.json:13:9: mcpServers[""]: expected a name for the server, found empty text',
     'MCPs/c-other-key.json: has no "mcpServers": expected {"mcpServers": {"name": {…}}}',
     "MCPs/d-list.json:1:17: mcpServers[0]: expected an object in braces",

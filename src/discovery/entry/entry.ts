@@ -46,6 +46,7 @@ export type EntryOutcome =
   | { readonly kind: "faults"; readonly faults: readonly EntryFault[] };
 
 const STDIO_TYPES = ["stdio", "local"];
+const URL_TYPES = ["http", "sse", "streamablehttp", "remote"];
 const BUILTIN_TYPES = ["builtin", "platform", "frontend", "inlinepython"];
 
 /** Turns one entry of a file into a definition. Nothing of it is run, whatever it says. */
@@ -57,8 +58,7 @@ export function readEntry(entry: unknown, context: EntryContext): EntryOutcome {
   if (parsed.kind === "faults") return parsed;
   const { fields, urlKey } = parsed;
   const said = readSwitch(flat);
-  if (fields.command === undefined && fields.url === undefined)
-    return describeNothing(flat, fields, said, context.dialect);
+  if (fields.command === undefined && fields.url === undefined) return describeNothing(flat, fields, said);
   const expander = createExpander({
     config: context.config,
     dialect: context.dialect,
@@ -101,19 +101,14 @@ function readTransport(
   const type = fields.type?.toLowerCase().replace(/[-_\s]/g, "");
   const protocol = protocolOf(type, urlKey, dialect);
   const isStdio = type !== undefined && STDIO_TYPES.includes(type);
-  if (
-    command !== undefined &&
-    url !== undefined &&
-    !isStdio &&
-    (type === undefined || protocol === undefined)
-  ) {
+  if (command !== undefined && url !== undefined && !isStdio && !URL_TYPES.includes(type ?? "")) {
     return { fault: `"command" or ${JSON.stringify(urlKey)}, found both` };
   }
   if (command !== undefined && (url === undefined || isStdio)) {
     return readStdio(entry, { ...fields, command }, origin, isBare, config, expander);
   }
   if (protocol === undefined) {
-    return { fault: `"type" to be "stdio", "http" or "sse", found ${JSON.stringify(fields.type)}` };
+    return { fault: `"http" or "sse", found ${JSON.stringify(fields.type)}`, at: "type" };
   }
   return readRemote(url ?? "", protocol, entry, fields, expander);
 }
@@ -123,7 +118,6 @@ function describeNothing(
   entry: Readonly<Record<string, unknown>>,
   fields: EntryFields,
   said: ReturnType<typeof readSwitch>,
-  dialect: Dialect,
 ): EntryOutcome {
   const type = fields.type?.toLowerCase().replace(/[-_\s]/g, "");
   if (type !== undefined && BUILTIN_TYPES.includes(type)) {
@@ -132,15 +126,8 @@ function describeNothing(
   if (isObject(entry["settings"])) {
     return fault("is an extension of its client, which alone can start it; it is left out");
   }
-  if (
-    type !== undefined &&
-    !STDIO_TYPES.includes(type) &&
-    protocolOf(type, undefined, dialect) === undefined
-  ) {
-    return fault(`expected "type" to be "stdio", "http" or "sse", found ${JSON.stringify(fields.type)}`);
-  }
   if (said !== undefined) return { kind: "toggle", ...said };
-  if (type !== undefined && !STDIO_TYPES.includes(type)) return fault('expected a "url"');
+  if (type !== undefined && URL_TYPES.includes(type)) return fault('expected a "url"');
   const isBlank = entry["command"] === "" || entry["cmd"] === "";
   return {
     kind: "faults",

@@ -26,14 +26,13 @@ export function protocolOf(
       return "http";
     case "sse":
       return "sse";
-    case "remote":
-    case "stdio": // some clients look at nothing but which of the fields is there
-    case "local":
-      return "auto";
     case undefined:
       return urlKey === "httpUrl" || urlKey === "http_url" ? "http" : dialect.urlAlone;
-    default:
+    case "ws":
+    case "websocket":
       return undefined;
+    default:
+      return "auto"; // a word of somebody's own: the address tells enough
   }
 }
 

@@ -30,7 +30,9 @@ export function parseJson(file: string, text: string): ConfigDocument {
     },
     duplicateKeys: (path) => {
       if (text.length > MAX_CHECKED_CHARS) return [];
-      return repeated((findNode(path)?.children ?? []).map((pair) => String(pair.children?.[0]?.value)));
+      const node = findNode(path);
+      if (node?.type !== "object") return [];
+      return repeated((node.children ?? []).map((pair) => String(pair.children?.[0]?.value)));
     },
   };
 }

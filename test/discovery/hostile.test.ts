@@ -1,0 +1,175 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { chmodSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Machine } from "./helpers.ts";
+
+let machine: Machine;
+beforeEach(() => {
+  machine = new Machine();
+  machine.write("home/MCPs/good.json", { good: { command: "x" } });
+});
+afterEach(() => rmSync(machine.root, { recursive: true }));
+
+describe("a file that is not as it should be leaves the others alone", () => {
+  const bomb = Array.from(
+    { length: 9 },
+    (_, level) => `a${level + 1}: &a${level + 1} [${`*a${level},`.repeat(9)}]`,
+  );
+  test.each([
+    ["home/.cursor/mcp.json", "[".repeat(200_000), /nested too deeply/],
+    ["home/.cursor/mcp.json", `${'{"a":'.repeat(50_000)}1${"}".repeat(50_000)} // x`, /nested too deeply/],
+    ["home/.cursor/mcp.json", "\0\0", /not valid JSON/],
+    ["home/.cursor/mcp.json", '{"mcpServers": {{{ servers }}}}', /looks like a template/],
+    ["home/.codex/config.toml", "[mcp_servers.a]\ncommand = x\n", /not valid TOML/],
+    ["home/.codex/config.toml", `a = ${"[".repeat(100_000)}`, /not valid TOML/],
+    ["home/.codex/config.toml", "{% if x %}\n[a]\n{% endif %}\n", /looks like a template/],
+    ["home/.config/goose/config.yaml", "extensions: [a\nb: {", /not valid YAML/],
+    ["home/.config/goose/config.yaml", `a0: &a0 [x]\n${bomb.join("\n")}\n`, /not valid YAML/],
+    ["home/.config/goose/config.yaml", "[".repeat(20_000), /not valid YAML/],
+    ["home/.config/goose/config.yaml", `a: ${"x".repeat(1024 ** 2)}`, /expected at most 1048576/],
+  ])("%s: %#", async (path, text, message) => {
+    const file = machine.write(path, text);
+
+    const { servers, problems } = await machine.discover();
+
+    expect(servers.map(({ name }) => name)).toEqual(["good"]);
+    expect(problems.map(({ where }) => where.replace(/(:\d+){2}$/, ""))).toEqual([file]);
+    expect(problems[0]?.message).toMatch(message);
+  });
+
+  test.each([
+    ["home/.claude.json", "null"],
+    ["home/.claude.json", '"text"'],
+    ["home/.claude.json", '{"projects": [1], "mcpServers": null}'],
+    ["home/.gemini/settings.json", '{"mcp": {"allowed": "x", "excluded": {}}, "mcpServers": {}}'],
+    ["home/.config/opencode/opencode.json", '{"mcp": {"servers": {}}, "tools": []}'],
+    ["home/.config/goose/config.yaml", "- 1\n"],
+    ["home/.config/goose/config.yaml", "# nothing\n"],
+    ["home/.codex/config.toml", "mcp_servers_off = 1\nbig = 9223372036854775807\nat = 1979-05-27\n"],
+  ])("%s may have other shapes: %s", async (path, text) => {
+    machine.write(path, text);
+
+    const { servers, problems } = await machine.discover();
+
+    expect([servers.map(({ name }) => name), problems]).toEqual([["good"], []]);
+  });
+});
+
+test("names of JavaScript's own are names like others", async () => {
+  machine.write(
+    "home/.cursor/mcp.json",
+    '{ /* comment */ "mcpServers": {"__proto__": {"command": "p"}, "constructor": {"command": "c", "env": {"toString": "y"}}} }',
+  );
+  machine.write("home/.codex/config.toml", '[mcp_servers.__proto__]\ncommand = "t"\n');
+
+  const { servers } = await machine.discover();
+
+  expect(servers.map((server) => machine.render(server))).toEqual([
+    "good: x",
+    "__proto__: t",
+    "__proto__@cursor: p",
+    "constructor: c | toString=y",
+  ]);
+  expect(({} as Record<string, unknown>)["command"]).toBeUndefined();
+});
+
+test("secrets of a broken file are not quoted", async () => {
+  machine.write("home/.cursor/mcp.json", '{"a": "1" "ghp_secretsecretsecret"}');
+  machine.write("home/.codex/config.toml", 'a = "ghp_secretsecretsecret\nb = ghp_secretsecretsecret\n');
+  machine.write(
+    "home/.config/goose/config.yaml",
+    'a: \'ghp_secretsecretsecret\nb: ]\n"ghp_secretsecretsecret" x: [',
+  );
+  machine.write("home/.codeium/mcp_config.json", {
+    a: { url: "ghp_secretsecretsecret" },
+    b: { command: "x 'ghp_secret" },
+  });
+
+  const { problems } = await machine.discover();
+
+  expect(problems).toHaveLength(5);
+  expect(JSON.stringify(problems)).not.toContain("ghp_s");
+});
+
+test("the faults of one file are counted, not listed without end", async () => {
+  machine.write("home/.cursor/mcp.json", {
+    mcpServers: Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`s${index}`, index])),
+  });
+
+  const { problems } = await machine.discover();
+
+  expect(problems).toHaveLength(101);
+  expect(problems.at(-1)?.message).toBe("has more faults, which are not listed");
+});
+
+test("at most 10,000 servers and 500 files of a folder are read", async () => {
+  const many = (prefix: string) =>
+    Object.fromEntries(
+      Array.from({ length: 6000 }, (_, index) => [
+        `${prefix}${index}`,
+        { command: "npx", args: [`${prefix}${index}`] },
+      ]),
+    );
+  machine.write("home/.cursor/mcp.json", { mcpServers: many("a") });
+  machine.write("home/.codeium/mcp_config.json", { mcpServers: many("b") });
+  for (let index = 0; index < 600; index++)
+    machine.write(`home/MCPs/f${String(index).padStart(3, "0")}.json`, "");
+
+  const { servers, problems } = await machine.discover();
+
+  expect(servers).toHaveLength(10_000);
+  expect(problems.map(({ where, message }) => `${machine.strip(where)} ${message}`)).toEqual([
+    "~/MCPs has too many files: only the first 500 are read",
+    "~/.codeium/mcp_config.json has servers beyond the 10000 that are read; they are left out",
+  ]);
+});
+
+test("servers that are alike by the thousands are told apart without long thought", async () => {
+  machine.write("home/.cursor/mcp.json", {
+    mcpServers: Object.fromEntries(
+      Array.from({ length: 5000 }, (_, index) => [`s${index}`, { command: "x" }]),
+    ),
+  });
+  const start = performance.now();
+
+  const { servers } = await machine.discover();
+
+  expect(servers).toHaveLength(5000);
+  expect(performance.now() - start).toBeLessThan(3000);
+});
+
+test.skipIf(process.getuid?.() === 0)("a file that may not be read is said", async () => {
+  const file = machine.write("home/.cursor/mcp.json", "{}");
+  chmodSync(file, 0);
+
+  const { problems } = await machine.discover();
+
+  expect(problems).toEqual([{ where: file, message: "cannot be read: permission denied" }]);
+});
+
+test("no command of a file is run while it is read", async () => {
+  const witness = join(machine.root, "ran");
+  const command = `touch '${witness}'`;
+  machine.write("home/.claude.json", {
+    mcpServers: { a: { type: "http", url: "https://a.example", headersHelper: command } },
+  });
+  machine.write("project/crush.json", {
+    mcp: { b: { type: "stdio", command: "x", env: { A: `$(${command})` } } },
+  });
+  writeFileSync(
+    join(machine.project, ".crushrc"),
+    `${command}\nmcp add c --type stdio --command "$(${command})"\n`,
+  );
+  machine.write("home/MCPs/line.json", { d: { command: `x && ${command}` } });
+
+  const { servers } = await machine.discover();
+
+  expect(servers.map(({ name, availability: { kind } }) => [name, kind]).sort()).toEqual([
+    ["a", "needs"],
+    ["b", "needs"],
+    ["c", "needs"],
+    ["d", "needs"],
+    ["good", "usable"],
+  ]);
+  expect(await Bun.file(witness).exists()).toBe(false);
+});
