@@ -16,8 +16,6 @@ import { describePause, pauseAfter } from "./restart-policy.ts";
 import { StartQueue } from "./start-queue.ts";
 import type { ToolList } from "./tool-list.ts";
 
-/** What is known of a server's tools is fetched again when it starts after this long. */
-const STALE_MS = 60 * 60_000;
 /** A shorter pause is waited out; during a longer one the last failure is given again at once. */
 const PATIENCE_MS = 1000;
 
@@ -235,7 +233,8 @@ export class Pool implements Closable {
       slot.live = live;
       slot.lastFailure = undefined;
       void connection.ended.then(() => this.#onEnd(slot, live));
-      void this.#refreshTools(live);
+      // What is known of its tools may be old, or from another client; who needs them hears of a failure.
+      live.toolList.tools().catch(() => undefined);
       // Dropped or closed while it started: nobody else will close it.
       if (this.#slots.get(definition.name) !== slot) await connection.close();
       const ms = Math.round(clock.now() - startedAt);
@@ -246,14 +245,6 @@ export class Pool implements Closable {
       this.#recordFailure(slot, fault);
       throw fault;
     }
-  }
-
-  /** What is known of its tools may be old, and asking costs nothing now that it runs. */
-  async #refreshTools({ definition, toolList }: LiveServer): Promise<void> {
-    const { catalogue } = this.#options;
-    await catalogue.load([definition]);
-    const fetchedAt = catalogue.known(definition)?.fetchedAt ?? 0;
-    if (Date.now() - fetchedAt > STALE_MS) await toolList.tools().catch(() => undefined); // who needs it hears of it
   }
 
   async #pauseAfterFailure({ failures, lastFailure }: Slot): Promise<void> {

@@ -58,6 +58,7 @@ interface Entry {
 /** The catalogue of one bridge. Who creates it closes it: that waits for what is being written. */
 export class Catalogue implements CatalogueReader, Closable {
   readonly #files: CatalogueFiles;
+  readonly #log: Log;
   readonly #now: () => number;
   readonly #entries = new Map<string, Entry>();
   readonly #views = new WeakMap<StoredServer, { filter: ServerDefinition["tools"]; view: KnownServer }>();
@@ -66,6 +67,7 @@ export class Catalogue implements CatalogueReader, Closable {
 
   constructor({ folder, log, now = Date.now }: CatalogueOptions) {
     this.#files = new CatalogueFiles(folder, log);
+    this.#log = log;
     this.#now = now;
   }
 
@@ -141,9 +143,23 @@ export class Catalogue implements CatalogueReader, Closable {
     const before = this.#entries.get(key);
     this.#entries.set(key, entry);
     if (entry.server === before?.server) return;
-    if (before?.server !== undefined && isDeepStrictEqual(entry.server?.tools, before.server.tools)) return;
+    if (before?.server !== undefined) {
+      if (isDeepStrictEqual(entry.server?.tools, before.server.tools)) return;
+      // What a tool does may have changed under a name that somebody has come to trust.
+      this.#log.info("server has other tools than before", {
+        server: definition.name,
+        ...countChanges(before.server.tools, entry.server?.tools ?? []),
+      });
+    }
     for (const listener of this.#listeners) listener(definition.name);
   }
+}
+
+function countChanges(old: readonly ToolSummary[], now: readonly ToolSummary[]) {
+  const before = new Map(old.map((tool) => [tool.name, tool]));
+  const added = now.filter(({ name }) => !before.has(name)).length;
+  const kept = now.filter((tool) => isDeepStrictEqual(before.get(tool.name), tool)).length;
+  return { added, changed: now.length - added - kept, removed: old.length - (now.length - added) };
 }
 
 /** The name belongs to it: two entries may start the same program and differ in the value of a variable alone. */
