@@ -21,6 +21,7 @@ export function openUpstream(config: Config, { log, selfPath }: UpstreamPorts): 
     childEnv: childDepthVariables(config.env),
     catalogueDir: catalogueFolder(config),
     dataDir: config.dataDir,
+    addable: config.addServers,
     idleMs: config.upstreamIdleTimeoutMs,
     log,
   });

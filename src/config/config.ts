@@ -42,6 +42,8 @@ export interface Config {
   readonly trustProject: boolean;
   /** How many bridges stand above this one; 0 when a person or a client started it. */
   readonly depth: number;
+  /** `MCP_BRIDGE_ADD_SERVERS`: names or globs of the servers that are switched off and that Python may add to its session. */
+  readonly addServers: readonly string[];
   /** The user's home directory, absolute. */
   readonly homeDir: string;
   /** Where the bridge runs: project files of clients are looked for from here upwards. Absolute. */

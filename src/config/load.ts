@@ -57,6 +57,7 @@ export function loadConfig(
     allowSelfServer: settings.MCP_BRIDGE_ALLOW_SELF_SERVER ?? false,
     trustProject: settings.MCP_BRIDGE_TRUST_PROJECT ?? false,
     depth: bridgeDepth(env),
+    addServers: settings.MCP_BRIDGE_ADD_SERVERS ?? [],
     homeDir,
     projectDir: process.cwd(),
     platform: process.platform,

@@ -65,6 +65,11 @@ const flag = setting("1, true, 0 or false", (text) => {
 
 const path = setting("a path", (text) => (text.includes("\0") ? undefined : text));
 
+const globs = setting("server names or globs with commas between, such as notes,git*", (text) => {
+  const names = text.split(",").map((name) => name.trim());
+  return names.every((name) => name !== "" && name.length <= 256) ? names : undefined;
+});
+
 /** One row for each variable that the bridge reads; absent stays `undefined`. Unknown variables are ignored. */
 export const settingsSchema = z.object({
   MCP_BRIDGE_RUNTIME: choice(["auto", "podman", "docker"], (text) => text.toLowerCase()),
@@ -85,6 +90,7 @@ export const settingsSchema = z.object({
   MCP_BRIDGE_LOG_LEVEL: choice(LOG_LEVELS, (text) => text.toUpperCase()),
   MCP_BRIDGE_ALLOW_SELF_SERVER: flag,
   MCP_BRIDGE_TRUST_PROJECT: flag,
+  MCP_BRIDGE_ADD_SERVERS: globs,
   MCP_SERVERS_CONFIG: path,
 });
 

@@ -37,11 +37,16 @@ export function settle({ candidates, toggles, switches }: Collection): readonly 
       .map(({ list }) => list.reasonFor(key, scope))
       .find((reason) => reason !== undefined);
     const reason = listed ?? reasonOf(candidate, byKey.get(key) ?? []);
-    const availability: Availability =
-      reason === undefined ? definition.availability : { kind: "disabled", reason };
+    const availability = reason === undefined ? definition.availability : switchedOff(definition, reason);
     return { definition: { ...definition, availability }, layer, isBare };
   });
   return settled.sort((one, other) => rankOf(one) - rankOf(other) || one.layer - other.layer);
+}
+
+function switchedOff({ availability }: NamedDefinition, reason: string): Availability {
+  return availability.kind === "usable"
+    ? { kind: "disabled", reason }
+    : { kind: "disabled", reason, otherwise: availability };
 }
 
 function reasonOf({ definition, off, layer }: Candidate, toggles: readonly Toggle[]): string | undefined {

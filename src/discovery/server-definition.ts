@@ -47,7 +47,12 @@ export interface Origin {
 export type Availability =
   | { readonly kind: "usable" }
   /** Switched off, in its own entry or elsewhere in its client's files. */
-  | { readonly kind: "disabled"; readonly reason: string }
+  | {
+      readonly kind: "disabled";
+      readonly reason: string;
+      /** What it would be if it were switched on; absent: usable. */
+      readonly otherwise?: Availability;
+    }
   /** Something only the user can give: `environment variable TOKEN`, `an answer to the prompt "Key"`, … */
   | { readonly kind: "needs"; readonly what: readonly string[] }
   /** It comes from a project that the user has not trusted, or that has `changed` since. */

@@ -1,6 +1,7 @@
 import type { ServerDefinition } from "../discovery/server-definition.ts";
 import type { HostTools, ServerDetails, ToolSummary } from "../kernel/host-tools.ts";
 import { waitFor } from "./abort.ts";
+import { type AddableServers, AddedServers } from "./added-servers.ts";
 import { explainUnusable, notUsable } from "./availability.ts";
 import type { CatalogueReader } from "./catalogue/catalogue.ts";
 import type { ClientPeer } from "./client-peer.ts";
@@ -20,6 +21,7 @@ export interface SessionToolsOptions {
   readonly learner: Learner;
   /** The client of the session. */
   readonly peer: ClientPeer | undefined;
+  readonly addable: AddableServers;
   /** What `~` stands for. */
   readonly home: string | undefined;
   /** Milliseconds for one page of a list. */
@@ -33,14 +35,18 @@ export function createSessionTools({
   catalogue,
   learner,
   peer,
+  addable,
   home,
   listMs,
 }: SessionToolsOptions): HostTools {
   const facts: ServerFacts = { status: (definition) => pool.status(definition), catalogue, home };
   const isUsable = ({ availability }: ServerDefinition) => availability.kind === "usable";
 
-  const readConfiguration = (signal: AbortSignal) => waitFor(registry.current(), signal, READING_FILES);
-  const find = (name: string, signal: AbortSignal) => waitFor(registry.find(name), signal, READING_FILES);
+  const added = new AddedServers(addable);
+  const readConfiguration = async (signal: AbortSignal) =>
+    added.applyTo(await waitFor(registry.current(), signal, READING_FILES));
+  const find = async (name: string, signal: AbortSignal) =>
+    added.see(await waitFor(registry.find(name), signal, READING_FILES));
 
   /** Does `work` with a server, started if need be; a server that may not be used is refused. */
   const use = async <T>(
@@ -77,7 +83,7 @@ export function createSessionTools({
 
   return {
     async servers() {
-      const { servers } = await registry.current();
+      const { servers } = added.applyTo(await registry.current());
       return servers.filter(isUsable).map(nameServer);
     },
     async listServers(signal) {
@@ -110,8 +116,9 @@ export function createSessionTools({
       return findServers(discovery, query, facts);
     },
     async addServer(server, signal) {
-      const definition = await find(server, signal);
-      return describe(definition, await listTools(definition.name, signal));
+      const { name } = added.add(await find(server, signal), home);
+      const tools = await listTools(name, signal);
+      return describe(await find(name, signal), tools);
     },
     listResources: (server, signal) =>
       use(server, signal, async (live) => {

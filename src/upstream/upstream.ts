@@ -2,6 +2,7 @@ import type { Closable } from "../core/lifecycle.ts";
 import type { Log } from "../core/log.ts";
 import type { Discovery, DiscoveryProblem } from "../discovery/server-definition.ts";
 import type { HostTools } from "../kernel/host-tools.ts";
+import { AddableServers } from "./added-servers.ts";
 import { explainUnusable, notUsable } from "./availability.ts";
 import { Catalogue, type CatalogueReader, type KnownServer } from "./catalogue/catalogue.ts";
 import type { ClientPeer } from "./client-peer.ts";
@@ -24,6 +25,8 @@ export interface UpstreamOptions {
   readonly stamp?: () => Promise<string>;
   /** The bridge's environment; servers get the safe part of it. */
   readonly env: Readonly<Record<string, string>>;
+  /** Names or globs of servers that are switched off and that a session may add; absent: none. */
+  readonly addable?: readonly string[];
   /** Variables that every server gets beside, such as the depth guard. */
   readonly childEnv?: Readonly<Record<string, string>>;
   /** Where the tools of servers are remembered; absent: in memory alone. */
@@ -77,13 +80,16 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     idleMs,
     peers,
   });
+  const addable = new AddableServers(options.addable ?? []);
   const report = createReporter(log);
   const registry = new Registry({
     discover: options.discover,
     stamp: options.stamp,
     clock,
     onRead({ servers, problems }) {
-      pool.retain(servers.filter(({ availability }) => availability.kind === "usable"));
+      pool.retain(
+        servers.filter((server) => server.availability.kind === "usable" || addable.isInUse(server)),
+      );
       catalogue.retain(servers);
       report(problems);
     },
@@ -97,7 +103,16 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   return {
     openSession(peer) {
       if (peer !== undefined) peers.add(peer);
-      return createSessionTools({ registry, pool, catalogue, learner, peer, home: env["HOME"], listMs });
+      return createSessionTools({
+        registry,
+        pool,
+        catalogue,
+        learner,
+        peer,
+        addable,
+        home: env["HOME"],
+        listMs,
+      });
     },
     forget: (peer) => void peers.delete(peer),
     async ask(name, signal) {

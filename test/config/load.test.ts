@@ -40,6 +40,7 @@ test("has a default for everything", () => {
     serversConfig: undefined,
     allowSelfServer: false,
     trustProject: false,
+    addServers: [],
     depth: 0,
     homeDir: HOME,
     projectDir: process.cwd(),
@@ -98,6 +99,7 @@ test.each([
   ["MCP_BRIDGE_ALLOW_SELF_SERVER", "TRUE", { allowSelfServer: true }],
   ["MCP_BRIDGE_ALLOW_SELF_SERVER", "0", { allowSelfServer: false }],
   ["MCP_BRIDGE_TRUST_PROJECT", "1", { trustProject: true }],
+  ["MCP_BRIDGE_ADD_SERVERS", "notes, git*", { addServers: ["notes", "git*"] }],
   ["MCP_SERVERS_CONFIG", "/etc/mcp.json", { serversConfig: "/etc/mcp.json" }],
 ])("reads %s=%s", (name, value, expected) => {
   expect(loadConfig({ HOME, [name]: value })).toMatchObject(expected);
@@ -144,6 +146,7 @@ test.each([
   ["MCP_BRIDGE_MEMORY", "-1", SIZE],
   ["MCP_BRIDGE_MEMORY", "99999999999t", SIZE],
   ["MCP_BRIDGE_PIDS", "0", "a whole number of processes from 1 to 4194304"],
+  ["MCP_BRIDGE_ADD_SERVERS", "a,,b", "server names or globs with commas between, such as notes,git*"],
   ["MCP_BRIDGE_CPUS", "0", "a number above 0, such as 2 or 0.5"],
   ["MCP_BRIDGE_CPUS", "two", "a number above 0, such as 2 or 0.5"],
   ["MCP_BRIDGE_CONTAINER_USER", "nobody", IDS],

@@ -1,7 +1,8 @@
 import type { Availability, ServerDefinition } from "../server-definition.ts";
 
 /**
- * Says why a server that its files let run may not run after all; `undefined` where it has nothing against it. It never rejects: a judge that cannot find out answers what is safe.
+ * Says why a server that its files let run may not run after all; `undefined` where it has nothing against it. It never
+ * rejects: a judge that cannot find out answers what is safe.
  */
 export type Judge = (server: ServerDefinition) => Promise<Availability | undefined>;
 
@@ -23,12 +24,22 @@ export function judgeServers(
   return Promise.all(
     servers.map(async (server) => {
       const answers = await Promise.all(judges.map((judge) => judge(server)));
-      const availability = answers.reduce<Availability>(
-        (strictest, answer) => (answer !== undefined && isStricter(answer, strictest) ? answer : strictest),
-        server.availability,
-      );
-      return { ...server, availability };
+      const own = server.availability;
+      const availability = strictest(own, answers);
+      if (availability !== own || own.kind !== "disabled") return { ...server, availability };
+      // Whoever switches it on for a session must not start what may not run.
+      const otherwise = strictest(own.otherwise ?? { kind: "usable" }, answers);
+      return otherwise.kind === "usable"
+        ? server
+        : { ...server, availability: { kind: "disabled", reason: own.reason, otherwise } };
     }),
+  );
+}
+
+function strictest(own: Availability, answers: readonly (Availability | undefined)[]): Availability {
+  return answers.reduce<Availability>(
+    (so, answer) => (answer !== undefined && isStricter(answer, so) ? answer : so),
+    own,
   );
 }
 

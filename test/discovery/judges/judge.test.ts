@@ -36,6 +36,20 @@ test.each<[Availability, readonly (Availability | undefined)[], Availability["ki
   expect(judged?.availability.kind).toBe(expected);
 });
 
+test.each<[Availability, Availability | undefined, Availability["kind"] | undefined]>([
+  [{ kind: "disabled", reason: "r" }, undefined, undefined],
+  [{ kind: "disabled", reason: "r" }, { kind: "self" }, "self"],
+  [{ kind: "disabled", reason: "r" }, { kind: "untrusted", folder: "/p", changed: false }, "untrusted"],
+  [{ kind: "disabled", reason: "r", otherwise: { kind: "needs", what: ["v"] } }, undefined, "needs"],
+  [{ kind: "disabled", reason: "r", otherwise: { kind: "needs", what: ["v"] } }, { kind: "self" }, "self"],
+])("keeps what a server would be if it were switched on: %j, %j", async (own, answer, expected) => {
+  const [judged] = await judgeServers([server("x", own)], [answering(answer)]);
+
+  const availability = judged?.availability;
+  expect(availability?.kind).toBe("disabled");
+  expect(availability?.kind === "disabled" && availability.otherwise?.kind).toBe(expected as never);
+});
+
 test("leaves a server usable that nobody has anything against", async () => {
   const [judged] = await judgeServers([server("on")], [async () => undefined]);
 

@@ -1,0 +1,96 @@
+import { expect, test } from "bun:test";
+import type { Availability, ServerDefinition } from "../../src/discovery/server-definition.ts";
+import { createRig, faultOf, scripted, soon } from "./harness.ts";
+
+const DISABLED: Availability = { kind: "disabled", reason: '"disabled" is true' };
+
+function off(name: string, availability = DISABLED): ServerDefinition {
+  return { ...scripted(name, { tools: { t: {} } }), availability };
+}
+
+test("a server that is switched off is added for one session, where the user permits it", async () => {
+  await using rig = createRig([off("notes-old")], { addable: ["git", "notes*"] });
+  const other = rig.upstream.openSession();
+  const call = { server: "notes_old", tool: "t", arguments: {} };
+  expect((await faultOf(rig.upstream.callTool(call, soon()))).code).toBe("UPSTREAM_NOT_USABLE");
+
+  const details = await rig.upstream.addServer("notes-old", soon());
+
+  expect(details).toMatchObject({ name: "notes-old", status: "connected", reason: null });
+  expect(details.tools?.map(({ name }) => name)).toEqual(["t"]);
+  expect(await rig.upstream.callTool(call, soon())).toMatchObject({ structuredContent: {} });
+  expect((await rig.upstream.servers()).map(({ name }) => name)).toEqual(["notes-old"]);
+  expect(await other.servers()).toEqual([]);
+  expect((await faultOf(other.callTool(call, soon()))).code).toBe("UPSTREAM_NOT_USABLE");
+});
+
+test("a usable server is only connected", async () => {
+  await using rig = createRig([scripted("fx", { tools: { t: {} } })]);
+  expect(await rig.upstream.addServer("fx", soon())).toMatchObject({ status: "connected", reason: null });
+});
+
+test("an added server is gone again once its file forbids it", async () => {
+  await using rig = createRig([off("fx")], { addable: ["*"] });
+  await rig.upstream.addServer("fx", soon());
+  rig.discovery = { ...rig.discovery, servers: [off("fx", { kind: "forbidden", rule: "r" })] };
+  await rig.upstream.refresh();
+  expect((await faultOf(rig.upstream.tools("fx", soon()))).message).toBe('server "fx" is forbidden by r');
+});
+
+test.each<[string, Availability, readonly string[], string, string]>([
+  [
+    "one that no setting names",
+    DISABLED,
+    ["other", "f"],
+    "is switched off",
+    "Or start Sandpy with MCP_BRIDGE_ADD_SERVERS=fx, which lets sessions add it.",
+  ],
+  [
+    "one that would start the bridge",
+    { ...DISABLED, otherwise: { kind: "self" } },
+    ["*"],
+    'is switched off: "disabled" is true, and is this bridge itself',
+    "The user can remove",
+  ],
+  [
+    "one of a stranger's project",
+    { ...DISABLED, otherwise: { kind: "untrusted", folder: "/p", changed: false } },
+    ["*"],
+    "which the user has not trusted",
+    "sandpy trust /p",
+  ],
+  [
+    "one that lacks a variable",
+    { ...DISABLED, otherwise: { kind: "needs", what: ["variable TOKEN"] } },
+    ["*"],
+    "needs variable TOKEN",
+    "has to provide",
+  ],
+  [
+    "one that is not trusted",
+    { kind: "untrusted", folder: "/p", changed: true },
+    ["*"],
+    "has changed",
+    "trust",
+  ],
+  ["one that needs something", { kind: "needs", what: ["variable TOKEN"] }, ["*"], "needs", "provide"],
+  ["a forbidden one", { kind: "forbidden", rule: "r" }, ["*"], "is forbidden by r", "another"],
+  ["the bridge itself", { kind: "self" }, ["*"], "is this bridge itself", "remove"],
+])(
+  "refuses to add %s, and says what the user has to do",
+  async (_title, availability, addable, reason, remedy) => {
+    await using rig = createRig([off("fx", availability)], { addable });
+    const { code, message, hint } = await faultOf(rig.upstream.addServer("fx", soon()));
+    expect(code).toBe("UPSTREAM_NOT_USABLE");
+    expect(message).toContain(reason);
+    expect(hint).toContain(remedy);
+    expect(await rig.upstream.servers()).toEqual([]);
+  },
+);
+
+test("refuses to add what nobody knows, and names what is there", async () => {
+  await using rig = createRig([off("notes")], { addable: ["*"] });
+  const { code, message } = await faultOf(rig.upstream.addServer("note", soon()));
+  expect(code).toBe("UPSTREAM_UNKNOWN_SERVER");
+  expect(message).toContain('Did you mean "notes"?');
+});
