@@ -37,6 +37,8 @@ export interface BridgeOptions {
   readonly home?: TestHome;
   readonly env?: Readonly<Record<string, string>>;
   readonly args?: readonly string[];
+  /** Where it runs: the home by default. */
+  readonly cwd?: string;
   /** Which client, and what it speaks. */
   readonly protocol?: "2024-11-05" | "2025-11-25" | "2026-07-28";
 }
@@ -48,7 +50,7 @@ export async function startBridge(options: BridgeOptions = {}): Promise<Bridge> 
     command: BINARY,
     args: [...(options.args ?? [])],
     env: bridgeEnv(home.path, options.env),
-    cwd: home.path,
+    cwd: options.cwd ?? home.path,
     stderr: "ignore" as const,
   };
   const { client, pid } =

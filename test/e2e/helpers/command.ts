@@ -1,0 +1,61 @@
+import { runChild } from "../../../src/core/child.ts";
+import { BINARY, bridgeEnv } from "./engine.ts";
+import type { TestHome } from "./home.ts";
+
+const TIMEOUT_MS = 60_000;
+const MAX_CHARS = 64 * 1024 ** 2;
+
+export interface CommandOptions {
+  readonly home: TestHome;
+  /** Where it runs: the home by default. */
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+export interface CommandResult {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs the binary to its end, with nothing at its stdin. */
+export async function command(
+  args: readonly string[],
+  { home, cwd = home.path, env }: CommandOptions,
+): Promise<CommandResult> {
+  const { code, stdout, stderr } = await runChild({
+    command: BINARY,
+    args,
+    env: bridgeEnv(home.path, env),
+    cwd,
+    timeoutMs: TIMEOUT_MS,
+    maxChars: MAX_CHARS,
+  });
+  return { code, stdout, stderr };
+}
+
+/** Runs the binary on a terminal, where somebody answers each question; returns all that was on the screen. */
+export async function onTerminal(
+  args: readonly string[],
+  answer: string,
+  { home, cwd = home.path }: CommandOptions,
+): Promise<{ readonly code: number; readonly screen: string }> {
+  let screen = "";
+  let answered = false;
+  const decoder = new TextDecoder();
+  const child = Bun.spawn([BINARY, ...args], {
+    env: bridgeEnv(home.path),
+    cwd,
+    terminal: {
+      cols: 80,
+      rows: 24,
+      data(terminal, bytes) {
+        screen += decoder.decode(bytes, { stream: true });
+        if (answered || !screen.includes("[y/N]")) return;
+        answered = true;
+        terminal.write(answer);
+      },
+    },
+  });
+  return { code: await child.exited, screen };
+}
