@@ -1,6 +1,6 @@
 import { BridgeError } from "../core/errors.ts";
 import type { ServerDefinition } from "../discovery/server-definition.ts";
-import { shortenHome } from "./home-path.ts";
+import { shortenHome, shortenHomes } from "./home-path.ts";
 
 /** Why a server is not usable, and what would make it so. */
 export interface Unusable {
@@ -21,13 +21,13 @@ export function explainUnusable(
       return undefined;
     case "disabled":
       return {
-        reason: `is switched off: ${availability.reason}`,
+        reason: `is switched off: ${shortenHomes(availability.reason, home)}`,
         remedy: `The user can switch it on in ${file}.`,
       };
     case "needs":
       return {
         reason: `needs ${availability.what.join(" and ")}`,
-        remedy: `The user has to provide that for ${JSON.stringify(origin.key)} in ${file}.`,
+        remedy: `The user can set it where sandpy is started, such as in "env" of its own entry, or write the value into ${file}.`,
       };
     case "untrusted": {
       const folder = shortenHome(availability.folder, home);
@@ -37,7 +37,10 @@ export function explainUnusable(
       };
     }
     case "forbidden":
-      return { reason: `is forbidden by ${availability.rule}`, remedy: "Use another server." };
+      return {
+        reason: `is forbidden by ${shortenHomes(availability.rule, home)}`,
+        remedy: "Use another server.",
+      };
     case "self":
       return {
         reason: "is this bridge itself, which would start itself without end",

@@ -4,3 +4,8 @@ export function shortenHome(path: string, home: string | undefined): string {
     ? `~${path.slice(home.length)}`
     : path;
 }
+
+/** The same for paths in a text. */
+export function shortenHomes(text: string, home: string | undefined): string {
+  return home !== undefined && home.length > 1 ? text.replaceAll(`${home}/`, "~/") : text;
+}

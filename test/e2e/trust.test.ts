@@ -235,7 +235,7 @@ describe("a policy", () => {
     expect((await bridge.python("runtime.discovered_servers()")).text).toBe("['corp']");
     const { text, isError } = await bridge.call({ code: "1", servers: ["mine"] });
     expect(isError).toBe(true);
-    expect(text).toContain(`server "mine" is forbidden by "mcp.allowed" in ${file}`);
+    expect(text).toContain(`server "mine" is forbidden by "mcp.allowed" in ~/corp/gemini.json`);
     expect(witness.wasStarted("mine")).toBe(false);
   });
 });

@@ -26,7 +26,7 @@ describe("a server that may not be used", () => {
     [
       { kind: "needs", what: ["environment variable TOKEN", 'an answer to the prompt "Key"'] },
       'server "fx" needs environment variable TOKEN and an answer to the prompt "Key"',
-      'The user has to provide that for "fx" in ~/MCPs/all.json.',
+      'The user can set it where sandpy is started, such as in "env" of its own entry, or write the value into ~/MCPs/all.json.',
     ],
     [
       { kind: "untrusted", folder: "/home/u/it's", changed: false },
