@@ -3,7 +3,7 @@ import type { Config } from "../config/config.ts";
 import { childDepthVariables } from "../config/depth.ts";
 import type { Log } from "../core/log.ts";
 import { discover } from "../discovery/discover.ts";
-import { stampOf } from "../discovery/stamp.ts";
+import { createStamp } from "../discovery/stamp.ts";
 import { createUpstream, type Upstream } from "../upstream/upstream.ts";
 
 export interface UpstreamPorts {
@@ -16,7 +16,7 @@ export interface UpstreamPorts {
 export function openUpstream(config: Config, { log, selfPath }: UpstreamPorts): Upstream {
   return createUpstream({
     discover: () => discover(config, { selfPath }),
-    stamp: () => stampOf(config),
+    stamp: createStamp(config),
     env: config.env,
     childEnv: childDepthVariables(config.env),
     catalogueDir: catalogueFolder(config),

@@ -50,7 +50,8 @@ async function trust(options: TrustOptions, { io }: CliContext): Promise<number>
   const config = loadConfig(io.env);
   const store = new TrustStore(config.dataDir);
   if (options.list === true) return listTrusted(await store.read(), options, io);
-  const folder = resolve(options.dir);
+  // Where a process runs has no symbolic links in its path: what it finds there must be what is trusted here.
+  const folder = await realFolder(resolve(options.dir));
   if (options.revoke === true) return revoke(folder, store, config, options, io);
   const facts = await stat(folder).catch(() => undefined); // missing, or not ours to see
   if (facts?.isDirectory() !== true) {

@@ -83,10 +83,13 @@ export async function collect(config: Config): Promise<Collection> {
   return sink;
 }
 
-/** Every file that {@link collect} would read, whether it exists or not. */
-export async function listFiles(config: Config): Promise<readonly string[]> {
-  const files = [...planExplicit(config), ...(await planFiles(await loadPlaces(config), []))];
-  return [...new Set(files.map(({ file }) => file))];
+/** Every file that {@link collect} would read, whether it exists or not, and the folders that tell which there are. */
+export async function listFiles(
+  config: Config,
+): Promise<{ readonly files: readonly string[]; readonly folders: readonly string[] }> {
+  const places = await loadPlaces(config);
+  const files = [...planExplicit(config), ...(await planFiles(places, []))];
+  return { files: [...new Set(files.map(({ file }) => file))], folders: [...places.listed] };
 }
 
 function planExplicit({ serversConfig }: Config): PlannedFile[] {

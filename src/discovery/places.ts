@@ -10,6 +10,8 @@ const MAX_PROJECT_DEPTH = 64;
 /** What paths depend on. */
 export interface Places {
   readonly config: Config;
+  /** Every folder that was listed for a `*`: a file in it may come and go. */
+  readonly listed: Set<string>;
   /** From the project's folder up to the root of its Git repository; empty where that would be the home or beyond. */
   readonly projectFolders: readonly string[];
 }
@@ -30,7 +32,7 @@ export type PathPattern = string | Readonly<Partial<Record<"linux" | "darwin" | 
 
 /** Finds out what belongs to the project that the bridge runs in. */
 export async function loadPlaces(config: Config): Promise<Places> {
-  return { config, projectFolders: await listProjectFolders(config) };
+  return { config, listed: new Set(), projectFolders: await listProjectFolders(config) };
 }
 
 async function listProjectFolders({ projectDir, homeDir }: Config): Promise<readonly string[]> {
@@ -80,7 +82,11 @@ async function locateOne(pattern: string, places: Places, report: ReportFolder):
   if (path.startsWith("./")) {
     const found = await Promise.all(
       places.projectFolders.map(async (folder) =>
-        (await glob(join(folder, path), report)).map((file) => ({ file, scope: "project" as const, folder })),
+        (await glob(join(folder, path), places, report)).map((file) => ({
+          file,
+          scope: "project" as const,
+          folder,
+        })),
       ),
     );
     return found.flat();
@@ -88,17 +94,21 @@ async function locateOne(pattern: string, places: Places, report: ReportFolder):
   const base = resolveBase(path, places.config);
   if (base === undefined) return [];
   const scope = /^(\$\{\w+:-)?(\/|[A-Z]:)/.test(pattern) ? "system" : "user";
-  return (await glob(base, report)).map((file) => ({ file, scope, folder: undefined }));
+  return (await glob(base, places, report)).map((file) => ({ file, scope, folder: undefined }));
 }
 
 /** `undefined` where a variable without a default is not set. */
-function substituteVariables(pattern: string, { env, homeDir, projectDir }: Config): string | undefined {
+function substituteVariables(
+  pattern: string,
+  { env, homeDir, projectDir, systemRoot }: Config,
+): string | undefined {
+  const rooted = (path: string) => (path.startsWith("/") ? join(systemRoot, path) : path);
   const match = /^\$\{(\w+)(?::-(.*?))?\}(?=\/|$)(.*)$/.exec(pattern);
-  if (match === null) return pattern;
+  if (match === null) return rooted(pattern);
   const [, name = "", fallback, rest] = match;
   const value = Object.hasOwn(env, name) ? env[name] : undefined;
   if (value !== undefined && value !== "") return resolveSetting(`${value}${rest}`, homeDir, projectDir);
-  return fallback === undefined ? undefined : `${fallback}${rest}`;
+  return fallback === undefined ? undefined : rooted(`${fallback}${rest}`);
 }
 
 /** A path as somebody set it in the environment: what is relative starts where the program was started. */
@@ -149,16 +159,19 @@ function expandBraces(pattern: string): readonly string[] {
 }
 
 /** The files that a path with `*` matches, sorted; a path without is taken as it is, whether it exists or not. */
-async function glob(path: string, report: ReportFolder): Promise<readonly string[]> {
+async function glob(path: string, places: Places, report: ReportFolder): Promise<readonly string[]> {
   const parts = path.split(/(?<=.)[\\/]/);
   const star = parts.findIndex((part) => part.includes("*"));
   if (star === -1) return [path];
   const folder = parts.slice(0, star).join("/") || "/";
+  places.listed.add(folder);
   const pattern = globPattern(parts[star] ?? "");
   const names = (await listFolder(folder, report)).filter((name) => pattern.test(name)).sort();
   const rest = parts.slice(star + 1);
   const matches = await Promise.all(
-    names.slice(0, MAX_FILES_PER_PATTERN).map((name) => glob([folder, name, ...rest].join("/"), report)),
+    names
+      .slice(0, MAX_FILES_PER_PATTERN)
+      .map((name) => glob([folder, name, ...rest].join("/"), places, report)),
   );
   const files = matches.flat();
   if (names.length > MAX_FILES_PER_PATTERN || files.length > MAX_FILES_PER_PATTERN) {
