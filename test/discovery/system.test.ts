@@ -105,9 +105,8 @@ test("what is switched off and forbidden is forbidden; what a project has and is
 
 test("a project's server that needs something is untrusted first", async () => {
   // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of the file
-  write("home/project/.cursor/mcp.json", {
-    mcpServers: { a: { ...server("a"), env: { K: "${env:MISSING}" } } },
-  });
+  const env = { K: "${env:MISSING}" };
+  write("home/project/.cursor/mcp.json", { mcpServers: { a: { ...server("a"), env } } });
 
   expect(await survey()).toEqual({ a: "untrusted project" });
   expect(await survey({ MCP_BRIDGE_TRUST_PROJECT: "1" })).toEqual({ a: "needs project" });

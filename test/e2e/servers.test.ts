@@ -211,7 +211,7 @@ describe("a long list", () => {
     expect(shell('"$SANDPY" servers --json | (sleep 1; wc -c)').stdout.toString().trim()).toBe(
       String(Buffer.byteLength(whole.stdout)),
     );
-    const cut = shell('"$SANDPY" servers --json | head -c 10; echo "${PIPESTATUS[0]}"');
+    const cut = shell('"$SANDPY" servers --json | head -c 10; echo "$PIPESTATUS"');
     expect([cut.stdout.toString(), cut.stderr.toString()]).toEqual([`${whole.stdout.slice(0, 10)}0\n`, ""]);
   });
 });
