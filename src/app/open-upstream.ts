@@ -14,9 +14,14 @@ export interface UpstreamPorts {
 
 /** The upstream servers as the settings say. The caller closes it. */
 export function openUpstream(config: Config, { log, selfPath }: UpstreamPorts): Upstream {
+  let valueFiles: readonly string[] = [];
   return createUpstream({
-    discover: () => discover(config, { selfPath }),
-    stamp: createStamp(config),
+    discover: async () => {
+      const discovery = await discover(config, { selfPath });
+      valueFiles = discovery.valueFiles ?? [];
+      return discovery;
+    },
+    stamp: createStamp(config, () => valueFiles),
     env: config.env,
     childEnv: childDepthVariables(config.env),
     catalogueDir: catalogueFolder(config),

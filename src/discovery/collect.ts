@@ -41,6 +41,8 @@ export interface Collection {
   readonly toggles: readonly Toggle[];
   readonly switches: readonly { readonly client: string; readonly list: Switch }[];
   readonly problems: readonly DiscoveryProblem[];
+  /** Files that values are taken from. */
+  readonly valueFiles: readonly string[];
 }
 
 interface PlannedFile extends Place {
@@ -65,7 +67,7 @@ const EXPLICIT_ROW: ClientRow = {
 /** Reads every file of every client. Rejects for nothing that a file holds. */
 export async function collect(config: Config): Promise<Collection> {
   const places = await loadPlaces(config);
-  const sink: Sink = { candidates: [], toggles: [], switches: [], problems: [] };
+  const sink: Sink = { candidates: [], toggles: [], switches: [], problems: [], valueFiles: [] };
   const files = [...planExplicit(config), ...(await planFiles(places, sink.problems))];
   const outcomes = await readAll(files, config);
   const finished = new Set<ClientRow>();
@@ -173,7 +175,8 @@ function readEntries(
       ...(folder === undefined ? {} : { folder }),
     };
     const dialect = reached.dialect ?? row.dialect;
-    const outcome = readEntry(value, { config, origin, dialect, inputs, isBare });
+    const onFile = (path: string) => void sink.valueFiles.push(path);
+    const outcome = readEntry(value, { config, origin, dialect, inputs, isBare, onFile });
     if (outcome.kind === "faults") {
       for (const fault of outcome.faults) report([...path, ...fault.path], fault.message);
     } else if (outcome.kind === "toggle") {

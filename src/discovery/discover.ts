@@ -21,7 +21,8 @@ export async function discover(config: Config, options: JudgeOptions = {}): Prom
   const problems = [...collection.problems, ...court.problems, ...judged.flatMap(describeSelf)];
   const named = settleNames(merge(judged), problems);
   const aliases = assignPythonNames(named.map(({ name }) => name));
-  return { servers: named.map((server, index) => ({ ...server, alias: aliases[index] ?? "" })), problems };
+  const servers = named.map((server, index) => ({ ...server, alias: aliases[index] ?? "" }));
+  return { servers, problems, valueFiles: [...new Set(collection.valueFiles)] };
 }
 
 async function judgeAll(settled: readonly Settled[], judges: readonly Judge[]): Promise<readonly Settled[]> {

@@ -5,7 +5,8 @@ import { type ConfigDocument, FormatError, type ParseText } from "./formats/docu
 import { parseJson } from "./formats/json.ts";
 import type { DiscoveryProblem } from "./server-definition.ts";
 
-const MAX_FILE_BYTES = 4 * 1024 ** 2;
+/** Claude Code keeps its history beside its servers. */
+const MAX_FILE_BYTES = 8 * 1024 ** 2;
 const NONBLOCKING_READ = constants.O_RDONLY | constants.O_NONBLOCK;
 
 /** What reading a file gives; `missing` and `empty` ones hold no servers and are no fault in themselves. */

@@ -103,4 +103,6 @@ export interface DiscoveryProblem {
 export interface Discovery {
   readonly servers: readonly ServerDefinition[];
   readonly problems: readonly DiscoveryProblem[];
+  /** Other files that values of servers were taken from, or would have been: a change of them is one of the servers. */
+  readonly valueFiles?: readonly string[];
 }

@@ -16,10 +16,13 @@ interface Listing {
 
 /**
  * Returns a function that gives another text after any change of the files that `discover` reads: those that are
- * there, those that may come, what policies say, and what the user trusts. It looks at each without reading it: this is
+ * there, those that may come, the `valueFiles` of the last discovery, what policies say, and what the user trusts. It looks at each without reading it: this is
  * done far more often than the files change, and works on every file system, where notifications of changes do not.
  */
-export function createStamp(config: Config): () => Promise<string> {
+export function createStamp(
+  config: Config,
+  valueFiles: () => readonly string[] = () => [],
+): () => Promise<string> {
   let listing: Listing | undefined;
   return async () => {
     // Changes in a project's folder are frequent: they only matter if there are other files to look at then.
@@ -27,7 +30,7 @@ export function createStamp(config: Config): () => Promise<string> {
     if (isDue || (await stampOf(listing?.folders ?? [])) !== listing?.foldersStamp) {
       listing = await list(config);
     }
-    return stampOf(listing?.files ?? []);
+    return stampOf([...(listing?.files ?? []), ...valueFiles()]);
   };
 }
 

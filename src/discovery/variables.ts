@@ -15,6 +15,10 @@ export interface VariableScope {
   readonly workspaceFolder: string | undefined;
   /** Descriptions of the file's `inputs` by their ids. */
   readonly inputs: ReadonlyMap<string, string>;
+  /** Told of every file that a value is taken from, whether it exists or not. */
+  readonly onFile: (path: string) => void;
+  /** Variables stay as they are written, and only the contents of files are filled in. */
+  readonly isVerbatim?: boolean;
 }
 
 /** Values of one server with their variables filled in, and what is missing for it. */
@@ -23,6 +27,8 @@ export interface Expander {
   expand(text: string): string;
   /** The value of an environment variable; one that is not set is noted. */
   variable(name: string): string | undefined;
+  /** The text of a small file; `undefined` where it cannot be read. */
+  readFile(path: string): string | undefined;
   need(what: string): void;
   readonly needs: readonly string[];
 }
@@ -35,13 +41,18 @@ export function createExpander(scope: VariableScope): Expander {
   const needs = new Set<string>();
   const need = (what: string) => void needs.add(what);
   const variable = (name: string) => {
+    if (scope.isVerbatim) return undefined;
     const value = lookUp(name, scope.config);
     if (value === undefined) need(`environment variable ${name}`);
     return value;
   };
   const forms = scope.dialect.variables;
+  const readFile = (path: string) => {
+    scope.onFile(path);
+    return readSmallFile(path);
+  };
   const file = (path: string) => {
-    const value = readSmallFile(resolveHome(path, scope.config.homeDir, scope.fileFolder));
+    const value = readFile(resolveHome(path, scope.config.homeDir, scope.fileFolder));
     if (value === undefined) need(`file ${path}`);
     return value?.trim();
   };
@@ -70,12 +81,10 @@ export function createExpander(scope: VariableScope): Expander {
     });
   };
   const secretOf = (path: string) => {
-    const name = path.split(".").at(-1) ?? path;
-    const value = lookUp(name, scope.config);
-    if (value === undefined) need(`secret ${name}, as an environment variable`);
-    return value;
+    return variable(path.split(".").at(-1) ?? path);
   };
   const expandBraced = (body: string, depth: number): string | undefined => {
+    if (scope.isVerbatim && !body.startsWith("file:")) return undefined;
     const [, prefix = "", id = ""] = /^(env|file|input|command|config):(.*)$/s.exec(body) ?? [];
     if (prefix === "env") return forms.has("env") ? variable(id.trim()) : undefined;
     if (prefix === "file") return forms.has("file") ? file(id) : undefined;
@@ -97,7 +106,8 @@ export function createExpander(scope: VariableScope): Expander {
   };
   return {
     expand: (text) => expand(text, 0),
-    variable,
+    variable: (name) => (scope.isVerbatim ? "" : variable(name)),
+    readFile,
     need,
     get needs() {
       return [...needs];
@@ -129,11 +139,11 @@ function editorVariable(
     case "workspaceFolder":
     case "workspaceRoot":
     case "cwd":
-      if (workspaceFolder === undefined) need(`a project folder for "\${${body}}": start it in one`);
+      if (workspaceFolder === undefined) need(`a project folder for "\${${body}}"`);
       return workspaceFolder;
     case "workspaceFolderBasename":
     case "workspaceRootFolderName":
-      if (workspaceFolder === undefined) need(`a project folder for "\${${body}}": start it in one`);
+      if (workspaceFolder === undefined) need(`a project folder for "\${${body}}"`);
       return workspaceFolder === undefined ? undefined : basename(workspaceFolder);
     default:
       return undefined;
@@ -143,7 +153,7 @@ function editorVariable(
 function describeInput(kind: string, id: string, inputs: ReadonlyMap<string, string>): string {
   return kind === "input"
     ? `an answer to the prompt ${JSON.stringify(inputs.get(id) ?? id)}`
-    : `a value of "\${${kind}:${id}}", which only the editor knows`;
+    : `a value of "\${${kind}:${id}}" that only the editor knows`;
 }
 
 /** `~` is the home, a relative path starts at `folder`; what is absolute on any system stays as it is. */

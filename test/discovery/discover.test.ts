@@ -240,8 +240,8 @@ describe("a file that cannot be a configuration", () => {
     ["a named pipe", (path: string) => Bun.spawnSync(["mkfifo", path]), "cannot be read: it is not a file"],
     [
       "a file that is too large",
-      (path: string) => writeFileSync(path, Buffer.alloc(4 * 1024 ** 2 + 1, " ")),
-      "cannot be read: it has 4194305 bytes, more than the 4194304 that a configuration may have",
+      (path: string) => writeFileSync(path, Buffer.alloc(8 * 1024 ** 2 + 1, " ")),
+      "cannot be read: it has 8388609 bytes, more than the 8388608 that a configuration may have",
     ],
   ])("is reported and does not stop the others: %s", async (_case, create, message) => {
     const folder = mkdtempSync(join(tmpdir(), "sandpy-odd-"));

@@ -2,7 +2,9 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdirSync, rmSync, symlinkSync, utimesSync } from "node:fs";
 import { join } from "node:path";
+import { loadConfig } from "../../src/config/load.ts";
 import type { Discovery } from "../../src/discovery/server-definition.ts";
+import { createStamp } from "../../src/discovery/stamp.ts";
 import { Machine } from "./helpers.ts";
 
 const CURSOR = "home/.cursor/mcp.json";
@@ -248,4 +250,46 @@ describe("MCP_SERVERS_CONFIG", () => {
 
     expect(problems.map(({ where }) => where)).toEqual(["MCP_SERVERS_CONFIG:1:17"]);
   });
+});
+
+describe("the fingerprint of a definition", () => {
+  const fingerprint = async (env: Readonly<Record<string, string>>) =>
+    (await machine.discover(env)).servers.map((server) => server.fingerprint);
+
+  test("stays the same with another token in an argument", async () => {
+    define(CURSOR, { s: { command: "x", args: ["--token", "${env:TOKEN}"] } });
+
+    expect(await fingerprint({ TOKEN: "1" })).toEqual(await fingerprint({ TOKEN: "2" }));
+  });
+
+  test.each([
+    ["a program", CURSOR, { s: { command: "${env:TOKEN}" } }],
+    ["a URL", CURSOR, { s: { url: "https://${env:TOKEN}.example" } }],
+  ])("changes with %s that a variable names", async (_what, path, entry) => {
+    define(path, entry);
+
+    expect(await fingerprint({ TOKEN: "1" })).not.toEqual(await fingerprint({ TOKEN: "2" }));
+  });
+
+  test("changes with a file that is put into an argument", async () => {
+    const opencode = { mcp: { s: { type: "local", command: ["x", "{file:arg.txt}"] } } };
+    machine.write("project/opencode.json", opencode);
+    machine.write("project/arg.txt", "one");
+    const before = await fingerprint({});
+    machine.write("project/arg.txt", "two");
+
+    expect(await fingerprint({})).not.toEqual(before);
+  });
+});
+
+test("a file of variables that appears is noticed", async () => {
+  define(CURSOR, { s: { command: "x", envFile: "../.env" } });
+  const config = { ...loadConfig({ HOME: machine.home }), projectDir: machine.project };
+  const { valueFiles } = await machine.discover();
+  const stamp = createStamp(config, () => valueFiles ?? []);
+  const before = await stamp();
+  machine.write("home/.env", "A=1");
+
+  expect(await stamp()).not.toBe(before);
+  expect((await machine.discover()).servers.map((server) => machine.render(server))).toEqual(["s: x | A=1"]);
 });

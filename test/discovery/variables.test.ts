@@ -48,6 +48,7 @@ function expand(text: string, dialect: Dialect, platform: NodeJS.Platform = "lin
     fileFolder: folder,
     workspaceFolder: "/srv/app",
     inputs: new Map([["key", "Your key"]]),
+    onFile: () => undefined,
   });
   return { text: expander.expand(text), needs: expander.needs };
 }
@@ -94,11 +95,11 @@ describe("what is missing is said, and stays as it is written", () => {
     ["GEMINI", "$NOPE", ["environment variable NOPE"]],
     ["VSCODE", "${input:key}", ['an answer to the prompt "Your key"']],
     ["VSCODE", "${input:other}", ['an answer to the prompt "other"']],
-    ["VSCODE", "${config:a.b}", ['a value of "${config:a.b}", which only the editor knows']],
+    ["VSCODE", "${config:a.b}", ['a value of "${config:a.b}" that only the editor knows']],
     ["OPENCODE", "{file:none.txt}", ["file none.txt"]],
     ["OPENCODE", "{file:large.txt}", ["file large.txt"]],
     ["OPENCODE", "{file:sub}", ["file sub"]],
-    ["CONTINUE", "${{ secrets.NOPE }}", ["secret NOPE, as an environment variable"]],
+    ["CONTINUE", "${{ secrets.NOPE }}", ["environment variable NOPE"]],
   ] as const)("in %s: %s", (name, text, needs) => {
     expect(expand(text, DIALECTS[name])).toEqual({ text, needs: [...needs] });
   });

@@ -17,7 +17,7 @@ const OWN: readonly ClientRow[] = [
     isBare: true,
   },
   {
-    client: "any client",
+    client: "generic",
     paths: [
       "./mcp-servers/*.json",
       "./{mcp,mcp-servers}.json",

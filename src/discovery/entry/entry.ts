@@ -5,7 +5,7 @@ import type { Dialect } from "../dialects.ts";
 import { fingerprintOf } from "../fingerprint.ts";
 import { isObject } from "../formats/document.ts";
 import type { Origin, RemoteServer, ServerDefinition, StdioServer } from "../server-definition.ts";
-import { createExpander, type Expander, workspaceOf } from "../variables.ts";
+import { createExpander, type Expander, type VariableScope, workspaceOf } from "../variables.ts";
 import {
   type EntryFault,
   type EntryFields,
@@ -30,6 +30,8 @@ export interface EntryContext {
   readonly inputs: ReadonlyMap<string, string>;
   /** The file stands for itself and belongs to no client. */
   readonly isBare: boolean;
+  /** Told of every file that a value is taken from. */
+  readonly onFile: (path: string) => void;
 }
 
 /** What an entry turns out to be. */
@@ -59,20 +61,28 @@ export function readEntry(entry: unknown, context: EntryContext): EntryOutcome {
   const { fields, urlKey } = parsed;
   const said = readSwitch(flat);
   if (fields.command === undefined && fields.url === undefined) return describeNothing(flat, fields, said);
-  const expander = createExpander({
-    config: context.config,
-    dialect: context.dialect,
+  const scope: VariableScope = {
+    ...context,
     fileFolder: dirname(context.origin.file),
     workspaceFolder: context.origin.folder ?? workspaceOf(context.config),
-    inputs: context.inputs,
-  });
+  };
+  const expander = createExpander(scope);
   noteShellCommands(fields, context.dialect, expander);
+  noteTemplates(fields, expander);
   noteKeyring(flat, context, expander);
   const transport = readTransport(flat, fields, urlKey, context, expander);
   if ("fault" in transport) {
     const path = transport.at === undefined ? [] : [transport.at];
     return { kind: "faults", faults: [{ path, message: `expected ${transport.fault}` }] };
   }
+  // A new token in an argument does not make another server of it.
+  const written = readTransport(
+    flat,
+    fields,
+    urlKey,
+    context,
+    createExpander({ ...scope, onFile: () => undefined, isVerbatim: true }),
+  );
   const { needs } = expander;
   return {
     kind: "server",
@@ -84,10 +94,18 @@ export function readEntry(entry: unknown, context: EntryContext): EntryOutcome {
       tools: readToolFilter(flat, context.dialect),
       ...readTimeouts(flat, context.dialect),
       origins: [context.origin],
-      fingerprint: fingerprintOf(transport),
+      fingerprint: fingerprintOf(withArgsOf(written, transport)),
     },
     off: said?.isOn === false ? said.reason : undefined,
   };
+}
+
+function withArgsOf(
+  written: StdioServer | RemoteServer | TransportFault,
+  transport: StdioServer | RemoteServer,
+): StdioServer | RemoteServer {
+  const isArgs = transport.kind === "stdio" && "kind" in written && written.kind === "stdio";
+  return isArgs ? { ...transport, args: written.args } : transport;
 }
 
 function readTransport(
@@ -162,7 +180,17 @@ function noteShellCommands(fields: EntryFields, dialect: Dialect, expander: Expa
   const pattern = dialect.runsShell ? /\$\(|`/ : /\$\(/;
   for (const [where, text] of texts) {
     if (!pattern.test(text)) continue;
-    expander.need(`the output of the shell command in ${JSON.stringify(where)}; such commands are never run`);
+    expander.need(`the output of the shell command in ${JSON.stringify(where)}, which is never run`);
+  }
+}
+
+/** Dotfile managers keep templates, and fill them in before a client sees the file. */
+function noteTemplates({ command, url }: EntryFields, expander: Expander): void {
+  const program = Array.isArray(command) ? command[0] : command;
+  for (const text of [program, url]) {
+    const template = /(?<!\$)\{\{.*?\}\}|\{%.*?%\}/s.exec(text ?? "")?.[0];
+    if (template !== undefined)
+      expander.need(`the template ${JSON.stringify(template.slice(0, 60))} to be filled in`);
   }
 }
 
@@ -175,7 +203,7 @@ function noteKeyring(
   const keys = entry["env_keys"];
   for (const key of Array.isArray(keys) ? keys : []) {
     if (typeof key === "string" && !Object.hasOwn(config.env, key)) {
-      expander.need(`${key} from the keyring of ${origin.client}, as an environment variable`);
+      expander.need(`environment variable ${key}, which ${origin.client} keeps in a keyring`);
     }
   }
 }

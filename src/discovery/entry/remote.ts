@@ -48,7 +48,7 @@ export function readRemote(
   const headers = readHeaders(entry, fields, expander);
   const oauth = readOAuth(entry, expand);
   if (typeof entry["headersHelper"] === "string") {
-    expander.need('the headers that the command in "headersHelper" prints; such commands are never run');
+    expander.need('the headers that the command in "headersHelper" prints, which is never run');
   }
   const provider = entry["authProviderType"];
   if (typeof provider === "string" && FOREIGN_SIGN_INS.includes(provider)) {

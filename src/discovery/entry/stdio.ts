@@ -4,7 +4,7 @@ import type { Config } from "../../config/config.ts";
 import { splitCommand, unwrapForeign } from "../command-line.ts";
 import { isObject } from "../formats/document.ts";
 import type { Origin, StdioServer } from "../server-definition.ts";
-import { parseEnvFile, readSmallFile } from "../small-file.ts";
+import { parseEnvFile } from "../small-file.ts";
 import { type Expander, isWindowsPath, resolveHome } from "../variables.ts";
 import type { EntryFields, TransportFault } from "./fields.ts";
 
@@ -34,7 +34,7 @@ export function readStdio(
   const isSplit = split.kind === "words";
   if (!isSplit) {
     expander.need(
-      `a shell for ${JSON.stringify(split.sign)} in "command"; such lines are never run, expected a program and "args"`,
+      `a shell for ${JSON.stringify(split.sign)} in "command", which is never used (expected a program and "args")`,
     );
   }
   const first = isSplit
@@ -79,13 +79,13 @@ function readEnv(
   entry: Entry,
   fields: EntryFields,
   config: Config,
-  { expand, need, variable }: Expander,
+  { expand, need, readFile, variable }: Expander,
   resolve: (path: string) => string,
 ): Readonly<Record<string, string>> {
   const env = new Map<string, string>();
   if (fields.envFile !== undefined) {
     const path = resolve(expand(fields.envFile));
-    const text = readSmallFile(path);
+    const text = readFile(path);
     if (text === undefined) need(`file ${path}, which "envFile" names`);
     else for (const [name, value] of parseEnvFile(text)) env.set(name, value);
   }

@@ -5,7 +5,8 @@ import { type ConfigDocument, FormatError, repeated } from "./document.ts";
 const MAX_CHECKED_CHARS = 1024 ** 2;
 
 /** JSON as people write it: comments, trailing commas, any line ends. */
-export function parseJson(file: string, text: string): ConfigDocument {
+export function parseJson(file: string, written: string): ConfigDocument {
+  const text = /^\s*"(?:[^"\\\n]|\\.)*"\s*:/.test(written) ? `{${written}}` : written; // Warp's users leave the braces out
   let tree: Node | undefined;
   const getTree = () => {
     tree ??= parseTree(text, [], { allowTrailingComma: true });
