@@ -17,7 +17,7 @@ export interface Access {
   secrets(): readonly string[];
   noteUse(response: Response, authorization: string | null): void;
   /** Keeps what a server said that it wants, for the next sign-in. */
-  note(error: unknown): void;
+  note(error: unknown): Promise<void>;
 }
 
 /** Headers of the definition come first; a sign-in is used where there is none and the definition does not forbid it. */
@@ -33,7 +33,7 @@ export function createAccess(
     signInHint,
     secrets: () => [],
     noteUse: () => undefined,
-    note: () => undefined,
+    note: async () => undefined,
   });
   if (endpoint.headers["authorization"] !== undefined) {
     return without(`It does not accept the authorization that its definition gives. ${correction}`);
@@ -56,10 +56,10 @@ export function createAccess(
       ...(client?.client_secret === undefined ? [] : [client.client_secret]),
     ],
     noteUse: (response, authorization) => source.noteUse(response, authorization),
-    note: (error) => {
+    note: async (error) => {
       if (!(error instanceof InsufficientScopeError)) return;
       const { requiredScope: scope, resourceMetadataUrl } = error;
-      void source.noteChallenge({ scope, resourceMetadataUrl: resourceMetadataUrl?.href });
+      await source.noteChallenge({ scope, resourceMetadataUrl: resourceMetadataUrl?.href });
     },
   };
 }

@@ -140,7 +140,9 @@ async function explore(
   const { endpoint, signal } = options;
   try {
     const asked = await askForChallenge(endpoint, fetchFn);
-    const challenge = { ...before?.challenge, ...asked };
+    // What was missing the last time is not what somebody unknown is asked for.
+    const scope = computeScopeUnion(before?.challenge?.scope, asked?.scope);
+    const challenge = { ...before?.challenge, ...asked, ...(scope === undefined ? {} : { scope }) };
     const { resourceMetadataUrl } = challenge;
     const where =
       resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl: new URL(resourceMetadataUrl) };

@@ -90,6 +90,7 @@ export class TokenSource implements AuthProvider {
       ...(asked.scope === undefined ? {} : { scope: asked.scope }),
       ...(asked.resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl: asked.resourceMetadataUrl }),
     };
+    this.#readAt = Number.NEGATIVE_INFINITY; // somebody may sign in before the next call
     await store
       .update(url, async (current) => ({ ...(current ?? emptySignIn(url)), challenge }))
       .catch(() => undefined); // a sign-in finds out by itself, only less well

@@ -71,10 +71,7 @@ function createAttempt(
   const mask = (text: string) => createMask([...endpoint.secrets, ...access.secrets()])(text);
   const { signInHint } = access;
   const context = { server: name, shown: endpoint.shown, correction, mask, signInHint };
-  const describe = (error: unknown) => {
-    access.note(error);
-    return describeRemoteFault(error, context);
-  };
+  const describe = (error: unknown) => describeRemoteFault(error, context);
 
   return async (protocol) => {
     const { client, ended, toolsChanged, onToolsChanged } = createClient({
@@ -90,6 +87,12 @@ function createAttempt(
       fetch: createServerFetch(endpoint),
       authProvider: access.provider,
       onAnswer: access.noteUse,
+      note: access.note,
+      onBadTool: (tool) =>
+        log.warning("a tool wants arguments in headers in a way that is not valid, and is left out", {
+          server: name,
+          tool,
+        }),
       renewMs: connectMs,
       describe,
       onRenewed: () => {
@@ -111,6 +114,7 @@ function createAttempt(
     } catch (error) {
       transport.kill();
       eras.set(fingerprint, undefined);
+      await access.note(error);
       throw new ConnectFault(
         signal.aborted ? describeLate(signal, definition, connectMs) : describe(error),
         statusOf(error),

@@ -15,6 +15,7 @@ import { withDeadline } from "../../core/lifecycle.ts";
 import { isMessage, type RawMessage, refusal, tryParse } from "../messages.ts";
 import { ServerGone } from "../server-gone.ts";
 import { guardAnswer } from "./answers.ts";
+import { ParamHeaders } from "./param-headers.ts";
 import { createReconnector } from "./reconnector.ts";
 import { SessionRenewal } from "./renewal.ts";
 import type { Endpoint } from "./server-fetch.ts";
@@ -28,6 +29,8 @@ const REFUSED_PAUSES_MS = [100, 200, 400, 800, 1500, 2000];
 /** A notification has nobody who waits for it. */
 const NOTIFICATION_MS = 30_000;
 const GOODBYE_MS = 1000;
+/** From this revision on there are no sessions, and other rules for results and headers. */
+const MODERN = "2026-07-28";
 
 export type RemoteProtocol = "http" | "sse";
 
@@ -43,12 +46,17 @@ export interface RemoteTransportOptions {
   /** The server had forgotten the session, and there is a new one. */
   readonly onRenewed: () => void;
   readonly onBadText: (text: string) => void;
+  /** A tool is left out, since what it wants in headers is not valid. */
+  readonly onBadTool: (tool: string) => void;
+  /** Told of what a request failed with, before that is described. */
+  readonly note: (error: unknown) => Promise<void>;
   /** Told with which `Authorization` a request was sent. */
   readonly onAnswer: (response: Response, authorization: string | null) => void;
 }
 
 interface Pending {
   readonly id: unknown;
+  readonly method: string;
   readonly abort: AbortController;
   /** Its answer comes as a stream of events, which may go on after the request was sent. */
   isStreamed: boolean;
@@ -74,6 +82,8 @@ export class RemoteTransport implements Transport {
   readonly #pending = new Map<string, Pending>();
   readonly #renewal: SessionRenewal;
   readonly #reconnector = createReconnector();
+  readonly #paramHeaders = new ParamHeaders();
+  #isModern = false;
   #isHandshake = true;
   #isClosed = false;
   #fault: BridgeError | undefined;
@@ -117,6 +127,7 @@ export class RemoteTransport implements Transport {
   }
 
   setProtocolVersion(version: string): void {
+    this.#isModern = version >= MODERN; // dates sort as text
     this.#inner.setProtocolVersion(version);
   }
 
@@ -125,7 +136,8 @@ export class RemoteTransport implements Transport {
     this.#renewal.observe(message);
     if (!("method" in message) || !("id" in message)) return this.#sendOther(message, options);
     const key = JSON.stringify(message.id);
-    const pending: Pending = { id: message.id, abort: new AbortController(), isStreamed: false };
+    const { id, method } = message;
+    const pending: Pending = { id, method, abort: new AbortController(), isStreamed: false };
     this.#pending.set(key, pending);
     const giveUp = () => this.#giveUp(key);
     options.requestSignal?.addEventListener("abort", giveUp, { once: true });
@@ -139,7 +151,10 @@ export class RemoteTransport implements Transport {
       this.#forget(key);
       if (this.#isHandshake) throw error;
       const answer = answerIn(error, message);
-      if (answer === undefined) throw this.#describe(error);
+      if (answer === undefined) {
+        await this.#options.note(error);
+        throw this.#describe(error);
+      }
       this.#receive(answer);
     }
   }
@@ -225,7 +240,7 @@ export class RemoteTransport implements Transport {
     const key = JSON.stringify(pending.id);
     await this.#deliver(message, {
       ...options,
-      headers: { ...options.headers, [REQUEST_HEADER]: key },
+      headers: { ...this.#headersOf(message), ...options.headers, [REQUEST_HEADER]: key },
       requestSignal: pending.abort.signal,
       // Who looks after the end of the stream has no answer that it waits for.
       onRequestStreamEnd: options.onRequestStreamEnd ?? (() => this.#refuseUnanswered(key)),
@@ -255,10 +270,31 @@ export class RemoteTransport implements Transport {
     return guarded;
   }
 
-  #receive(message: RawMessage): void {
+  #receive(received: RawMessage): void {
     this.#reconnector.reset();
-    if ("id" in message && !("method" in message)) this.#forget(JSON.stringify(message["id"]));
+    let message = received;
+    if ("id" in message && !("method" in message)) {
+      const key = JSON.stringify(message["id"]);
+      if (this.#isModern) message = this.#complete(message, this.#pending.get(key)?.method);
+      this.#forget(key);
+    }
     if (!this.#renewal.take(message)) this.onmessage?.(message as JSONRPCMessage);
+  }
+
+  /** A result of the newest revision, as the SDK wants it. */
+  #complete(message: RawMessage, method: string | undefined): RawMessage {
+    const { result } = message as { result?: RawMessage };
+    if (result === undefined) return message;
+    const { tools } = result;
+    const isList = method === "tools/list" && Array.isArray(tools);
+    const learned = isList ? { tools: this.#paramHeaders.learn(tools, this.#options.onBadTool) } : {};
+    // Clients are to take a result without it for complete; the SDK refuses one.
+    return { ...message, result: { resultType: "complete", ...result, ...learned } };
+  }
+
+  #headersOf(message: JSONRPCMessage): Readonly<Record<string, string>> {
+    if (!this.#isModern || !("method" in message) || message.method !== "tools/call") return {};
+    return this.#paramHeaders.of(message.params?.["name"], message.params?.["arguments"]);
   }
 
   /** The transport is done with a request and its answer did not come: whoever waits is told so. */
