@@ -70,13 +70,25 @@ def _missing_name(error: Any, found: re.Match[str], names: Names) -> str:
     name = found[1]
     if name in _literals:
         return f"JSON's {name} is {_literals[name]} in Python; json.loads parses JSON text"
-    return _server_name(name, names)
+    if name in names.runtime.__all__:
+        return f"it is `runtime.{name}`"
+    return _server_name(name, names) or _tool_name(name, names)
+
+
+def _tool_name(name: str, names: Names) -> str:
+    """Advises about a name that is one of a tool of a server whose tools are known."""
+    directory = names.directory
+    found = ((server, listing.aliases.get(name)) for server, listing in list(directory.listings.items()))
+    calls = [f"`await mcp_{directory.alias(server)}.{tool.signature}`" for server, tool in found if tool]
+    return f"it is a tool: {' or '.join(calls[:3])}" if calls else ""
 
 
 def _missing_module(error: Any, found: re.Match[str], names: Names) -> str:
     name = error.name or ""
     if name.partition(".")[0] == "IPython":
         return "it is not needed: `display(value)` is there without import, and shows images as images"
+    if name.startswith("mcp."):
+        return _server_name("mcp_" + name.rpartition(".")[2], names)
     if not name or "." in name:
         return ""
     if name == "nest_asyncio":
@@ -93,7 +105,17 @@ def _missing_function(error: Any, found: re.Match[str], names: Names) -> str:
     if found["module"] == "mcp" and name in runtime.__all__:
         return f"it is `runtime.{name}`"
     functions = [each for each in runtime.__all__ if each.islower() and not each.endswith("_sync")]
+    near = close_matches(name, list(names.directory.aliases), 1, 0.6) if found["module"] == "mcp" else []
+    if near:
+        return f"did you mean `mcp_{near[0]}`? The servers are {_servers(names)}"
     return _server_name(name, names) or f"runtime has {', '.join(functions)}"
+
+
+def _missing_tool(error: Any, found: re.Match[str], names: Names) -> str:
+    """Advises about a tool that could not be imported: Python says nothing of what the server said."""
+    directory = names.directory
+    server = directory.resolve(found["server"])
+    return str(directory.no_tool(server, found["name"])) if server in directory.listings else ""
 
 
 def _missing_server(error: Any, found: re.Match[str], names: Names) -> str:
@@ -133,11 +155,12 @@ def _failed_command(error: Any, found: re.Match[str], names: Names) -> str:
 
 
 def _usage(error: Any, found: re.Match[str], names: Names) -> str:
-    server, tool = (error.server, error.tool) if hasattr(error, "server") else found.groups()
+    server, tool = error.server, error.tool
     if not server or not tool:
         return ""
-    known = names.directory.tools.get(server, {}).get(tool.replace("-", "_"))
-    return f"it is {known}" if known else f"see `await runtime.query_tool_docs({server!r}, {tool!r})`"
+    listing = names.directory.listings.get(server)
+    known = listing.find(tool, False) if listing else None
+    return f"it is {known.signature}" if known else f"see `await runtime.query_tool_docs({server!r}, {tool!r})`"
 
 
 def _foreign_line(error: Any, found: re.Match[str], names: Names) -> str:
@@ -157,11 +180,19 @@ def _foreign_line(error: Any, found: re.Match[str], names: Names) -> str:
 RULES: tuple[tuple[str, str, Union[str, Advice]], ...] = (
     ("ModuleNotFoundError", "", _missing_module),
     ("ImportError", r"^cannot import name '(?P<name>\w+)' from '(?P<module>mcp(\.runtime)?)'", _missing_function),
+    (
+        "ImportError",
+        r"^cannot import name '(?P<name>\w+)' from 'mcp(_|\.servers\.|\.)(?P<server>\w+)'",
+        _missing_tool,
+    ),
     ("AttributeError", r"^module '(?P<module>mcp(\.runtime)?)' has no attribute '(?P<name>\w+)'", _missing_function),
     ("NameError", r"^name '(\w+)' is not defined", _missing_name),
-    ("TypeError", rf"(['\"]|not |got ){_lazy}(?! was)", AWAIT),
+    ("TypeError", rf"(['\"]|not |got |type ){_lazy}(?! was)", AWAIT),
     ("AttributeError", rf"^'{_lazy}", AWAIT),
+    ("TypeError", r"\bToolResult can't be used in 'await'", "it is the result already: leave out `await`"),
+    ("TypeError", r"^'ToolResult' object can't be awaited", "it is the result already: leave out `await`"),
     ("TypeError", r"(['\"]|not )ToolResult\b", RESULT),
+    ("TypeError", "^'Server' object is not callable", "call one of its tools, as in `await mcp_server.tool(...)`"),
     ("AttributeError", "^'ToolResult' object", RESULT),
     (
         "AttributeError",
@@ -169,7 +200,6 @@ RULES: tuple[tuple[str, str, Union[str, Advice]], ...] = (
         "it is a list of names; `discovered_servers(detailed=True)` has dicts",
     ),
     ("TypeError", r"^(list_tools|query_tool_docs)(_sync)?\(\) missing .* 'server'", _missing_server),
-    ("TypeError", r"^(.+)\.([^.]+)\(\) takes keyword arguments only, as in", _usage),
     ("MCPError", r"(?i)-32602|invalid arguments|validation error", _usage),
     ("RuntimeError", r"^asyncio\.run\(\) cannot be called from a running", "write `await` at top level instead"),
     ("RuntimeError", r"^(Cannot run the|This) event loop (while|is already)", "write `await` at top level instead"),

@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-import keyword
 from collections.abc import Iterable
 
 from .codec import encode
+from .parameters import Parameters
 from .results import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_TYPES = {
-    "string": "str",
-    "integer": "int",
-    "number": "float",
-    "boolean": "bool",
-    "array": "list",
-    "object": "dict",
-    "null": "None",
-}
-MAX_DEPTH = 6
-MAX_SHAPE = 400
 MAX_SUMMARY = 120
-PROBES = ("__", "_repr_", "_ipython_", "_sandpy_")  # of copy, notebooks and mocks: no server has such a tool
 
 
 class Doc(Record):
@@ -90,15 +78,12 @@ class OneDoc(list):
 
 def call_line(doc: dict[str, Any]) -> str:
     """Returns a call of a tool as code writes it, with its signature for the arguments."""
-    server, tool, text = f"mcp_{doc['serverAlias']}", doc["toolAlias"], doc["signature"]
-    if tool.startswith(PROBES):  # which is no attribute of a server
-        return f"await {server}[{tool!r}]{text[len(tool) :]}"
-    return f"await {server}.{text}"
+    return f"await mcp_{doc['serverAlias']}.{doc['signature']}"
 
 
 def line(tool: dict[str, Any]) -> str:
     """Renders a tool, or its documentation entry, on one line: the signature and what it does."""
-    text = tool["signature"] if "signature" in tool else signature(tool["alias"], tool.get("inputSchema") or {})
+    text = tool.get("signature") or signature(tool["alias"], tool.get("inputSchema"), tool.get("outputSchema"))
     summary = sentence(tool.get("description") or "").rstrip(".")
     return f"{text}  # {summary}" if summary else text
 
@@ -121,7 +106,7 @@ def entry(server: dict[str, Any], tool: dict[str, Any], full: bool) -> Doc:
         tool=tool["name"],
         toolAlias=tool["alias"],
         description=description if full else sentence(description),
-        signature=signature(tool["alias"], schema),
+        signature=signature(tool["alias"], schema, tool.get("outputSchema")),
     )
     if full:
         doc["inputSchema"] = tool.get("inputSchema")
@@ -132,67 +117,10 @@ def entry(server: dict[str, Any], tool: dict[str, Any], full: bool) -> Doc:
     return doc
 
 
-def _describe(schema: dict[str, Any]) -> list[str]:
-    properties = schema.get("properties")
-    if not isinstance(properties, dict):
-        return []
-    return [
-        f"  {_safe(name)}: {' '.join(each['description'].split())}"
-        for name, each in properties.items()
-        if isinstance(each, dict) and isinstance(each.get("description"), str)
-    ]
+def _describe(schema: Any) -> list[str]:
+    return Parameters(schema).describe()
 
 
-def signature(name: str, schema: dict[str, Any]) -> str:
-    """Renders `name(*, required: type, optional: type = default)`."""
-    properties, required = _properties(schema)
-    ordered = sorted(properties, key=lambda each: each not in required)
-    parameters = [_parameter(each, properties[each], each in required) for each in ordered]
-    return f"{name}({', '.join(['*', *parameters]) if parameters else ''})"
-
-
-def _properties(schema: dict[str, Any]) -> tuple[dict[str, Any], set[Any]]:
-    properties = schema.get("properties")
-    required = schema.get("required")
-    return (
-        properties if isinstance(properties, dict) else {},
-        {each for each in required if isinstance(each, str)} if isinstance(required, list) else set(),
-    )
-
-
-def _safe(name: str) -> str:
-    return f"{name}_" if keyword.iskeyword(name) else name
-
-
-def _parameter(name: str, schema: Any, required: bool) -> str:
-    text = f"{_safe(name)}: {_type(schema)}"
-    if required:
-        return text
-    default = schema.get("default", ...) if isinstance(schema, dict) else ...
-    return f"{text} = {'...' if default is ... else repr(default)}"
-
-
-def _type(schema: Any, depth: int = 0) -> str:
-    if not isinstance(schema, dict) or depth > MAX_DEPTH:
-        return "Any"
-    if isinstance(schema.get("enum"), list) and len(schema["enum"]) <= 12:
-        return f"Literal[{', '.join(map(repr, schema['enum']))}]"
-    for key in ("anyOf", "oneOf"):
-        if isinstance(schema.get(key), list) and schema[key]:
-            return " | ".join(dict.fromkeys(_type(each, depth + 1) for each in schema[key]))
-    kind = schema.get("type")
-    if isinstance(kind, list):
-        return " | ".join(_TYPES.get(str(each), "Any") for each in kind) or "Any"
-    if kind == "array" and isinstance(schema.get("items"), dict):
-        return f"list[{_type(schema['items'], depth + 1)}]"
-    if kind == "object":
-        return _shape(schema, depth)
-    return _TYPES.get(str(kind), "Any")
-
-
-def _shape(schema: dict[str, Any], depth: int) -> str:
-    """Renders what is in an object, as in `{name: str, note?: str}`: without it nobody can make one."""
-    properties, required = _properties(schema)
-    parts = [f"{name}{'' if name in required else '?'}: {_type(properties[name], depth + 1)}" for name in properties]
-    text = f"{{{', '.join(parts)}}}"
-    return text if parts and len(text) <= MAX_SHAPE else "dict"
+def signature(name: str, schema: Any, output: Any = None) -> str:
+    """Renders `name(must: type, may: type = default) -> type of .data`."""
+    return Parameters(schema).signature(name, output)

@@ -4,39 +4,19 @@ from __future__ import annotations
 
 import sys
 
+from .directory import Directory
+from .importer import Importer, make_package
 from .runtime import make_runtime
-from .tools import Directory, Servers
+from .tools import Servers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from importlib.machinery import ModuleSpec as Spec
     from typing import Any
 
     from .rpc import Rpc
 
 ASK_SECONDS = 5.0
 SHARED = ("name", "alias", "description")  # what an `execute` frame says of a server
-
-ModuleType = type(sys)
-ModuleSpec = type(sys.__spec__)
-
-
-class Importer:
-    """Lets `import mcp_memory` and `import runtime` work, as last resort, for the names that are there without it."""
-
-    def __init__(self) -> None:
-        self.injected: dict[str, Any] = {}
-
-    def find_spec(self, name: str, path: object = None, target: object = None) -> Spec | None:
-        """Answers the import system."""
-        return ModuleSpec(name, self) if name in self.injected else None
-
-    def create_module(self, spec: Spec) -> Any:
-        """Returns what has the name already."""
-        return self.injected[spec.name]
-
-    def exec_module(self, module: object) -> None:
-        """Has nothing to run."""
 
 
 class Names:
@@ -45,15 +25,12 @@ class Names:
     def __init__(self, namespace: dict[str, Any], rpc: Rpc, more: dict[str, Any]) -> None:
         self.namespace = namespace
         self.more = more
-        self.importer = Importer()
         self.injected: dict[str, Any] = {}
         self.directory = Directory(rpc)
+        self.importer = Importer(self.directory)
         self.servers = Servers(self.directory)
         self.runtime = make_runtime(self.directory, self.add)
-        self.mcp = ModuleType("mcp", "The MCP servers of the user; see mcp.runtime.")
-        self.mcp.__path__ = []  # a package, so that `import mcp.runtime` works
-        self.mcp.runtime = self.runtime  # type: ignore[attr-defined]
-        self.mcp.servers = self.servers  # type: ignore[attr-defined]
+        self.mcp = make_package(self.directory, runtime=self.runtime, servers=self.servers)
         self.known: list[dict[str, Any]] | None = None
         self.update([], [])
         self.known = None
@@ -105,4 +82,4 @@ class Names:
             found = namespace.get(name, missing)
             if found is missing or found is self.injected.get(name, missing):
                 namespace[name] = value
-        self.injected = self.importer.injected = wanted
+        self.injected = self.importer.injected = self.directory.reserved = wanted

@@ -12,8 +12,10 @@ if TYPE_CHECKING:
     from typing import Any
 
 LONG = 200
+KEYS = 20
 AGAIN = "… the same again …"
 
+_PROTOCOL = frozenset({"content", "structuredContent", "isError", "_meta"})
 _decode_base64 = binascii.a2b_base64
 
 
@@ -88,10 +90,34 @@ class ToolResult(Record):
 
     __module__ = "mcp.runtime"
 
+    def __missing__(self, key: Any) -> Any:
+        """Gives what is in the data: the text of many results is JSON, and is taken for a dict or list."""
+        data = self.data
+        if isinstance(data, dict) and key in data and key not in _PROTOCOL:
+            return data[key]
+        if isinstance(data, list) and isinstance(key, int):
+            return data[key]
+        message = f"{key!r} is neither in the result nor in its `.data`, {_outline(data, self.text)}"
+        raise KeyError(message)
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        """As of a dict, with what is in the data too."""
+        if key in self:
+            return self[key]
+        data = self.data if key not in _PROTOCOL else None
+        return data.get(key, default) if isinstance(data, dict) else default
+
+    def __getattr__(self, name: str) -> Any:
+        data = None if name.startswith("_") else self.data
+        if isinstance(data, dict) and name not in self and name in data:
+            return data[name]
+        return super().__getattr__(name)
+
     @property
     def content(self) -> list[Any]:
         """The content blocks."""
-        return [Record(block) if type(block) is dict else block for block in self.get("content") or ()]
+        blocks = self.get("content")
+        return [Record(block) if type(block) is dict else block for block in blocks] if isinstance(blocks, list) else []
 
     @property
     def structuredContent(self) -> Any:
@@ -108,7 +134,11 @@ class ToolResult(Record):
         """The structured content, else the text parsed when it is a JSON object or array, else None."""
         if self.get("structuredContent") is not None:
             return self["structuredContent"]
-        return _parse(self.text)
+        text = self.text
+        known = vars(self).get("_parsed")
+        if known is None or known[0] != text:
+            known = vars(self)["_parsed"] = text, _parse(text)
+        return known[1]
 
     @property
     def images(self) -> list[Image]:
@@ -145,6 +175,15 @@ class ToolResult(Record):
         if not lines and self.get("structuredContent") is not None:
             lines = [encode(self["structuredContent"], default=repr)]
         return "\n".join(lines)
+
+
+def _outline(data: Any, text: str) -> str:
+    """Says in a few words what data there is."""
+    if isinstance(data, dict):
+        return f"which has the keys {', '.join(map(repr, list(data)[:KEYS]))}{', …' if len(data) > KEYS else ''}"
+    if isinstance(data, list):
+        return f"a list of {len(data)}"
+    return f"since there is none; `.text` is {text[:LONG]!r}"
 
 
 def _blocks(result: ToolResult, kind: str) -> list[dict[str, Any]]:

@@ -34,11 +34,11 @@ class PendingCall(Coroutine):
         self._finish: Callable[[Any], Any] | None = finish
         self._answered = False
         self._value: Any = None
-        self._error: dict[str, Any] | None = None
+        self._error: dict[str, Any] | BaseException | None = None
         self._waiters: list[Callable[[], None]] = []
         self._driver: Generator[Any, Any, Any] | None = None
 
-    def settle(self, value: Any, error: dict[str, Any] | None) -> None:
+    def settle(self, value: Any, error: dict[str, Any] | BaseException | None) -> None:
         """Takes the answer; called once, by the reader thread."""
         self._value = value
         self._error = error
@@ -48,6 +48,11 @@ class PendingCall(Coroutine):
                 self._waiters.pop()()
             except Exception:  # the waiting loop was closed
                 continue
+
+    def when_answered(self, waiter: Callable[[], None]) -> None:
+        """Has something run as soon as the answer is there, mostly in the reader thread, which must not wait."""
+        self._see()
+        self._notify(waiter)
 
     def _notify(self, waiter: Callable[[], None]) -> None:
         # Needs no lock: either `settle` finds the waiter in the list, or the answer is seen here.
@@ -61,7 +66,7 @@ class PendingCall(Coroutine):
 
     def _take(self) -> Any:
         if self._error is not None:
-            raise error_of(self._error)
+            raise self._error if isinstance(self._error, BaseException) else error_of(self._error)
         if self._finish is not None:
             self._value = self._finish(self._value)
             self._finish = None
@@ -138,8 +143,19 @@ class Rpc:
         self, method: str, params: dict[str, Any], label: str, finish: Callable[[Any], Any] = _same
     ) -> PendingCall:
         """Sends a request. Raises TypeError where the parameters are not JSON."""
+        number, call = self.open(label, finish)
+        self.send_as(number, label, method, params)
+        self.unawaited.start(number, label)
+        return call
+
+    def open(self, label: str, finish: Callable[[Any], Any] = _same) -> tuple[int, PendingCall]:
+        """Makes a call that is not sent yet, and its number."""
         number = next(self.numbers)
         call = self.calls[number] = PendingCall(label, finish, lambda: self.unawaited.see(number))
+        return number, call
+
+    def send_as(self, number: int, label: str, method: str, params: dict[str, Any]) -> None:
+        """Sends the request of an open call. Raises as `request`, and the call is then forgotten."""
         try:
             self.send({"type": "rpc", "id": number, "method": method, "params": params})
         except BaseException as error:
@@ -150,10 +166,8 @@ class Rpc:
                 message = f"{label}: the arguments can not be sent as JSON: {error}"
                 raise TypeError(message) from None
             raise
-        self.unawaited.start(number, label)
-        return call
 
-    def settle(self, number: int, value: Any, error: dict[str, Any] | None) -> None:
+    def settle(self, number: int, value: Any, error: dict[str, Any] | BaseException | None) -> None:
         """Hands an answer to its call; one that nobody asked for is dropped."""
         call = self.calls.pop(number, None)
         if call is not None:

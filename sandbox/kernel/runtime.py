@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 
+from .directory import UnknownServerError, UnknownToolError, unknown
 from .late import load
 from .results import Image, MCPError, MCPTimeoutError, Record, ToolResult
-from .tools import UnknownServerError, unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any, Callable
 
+    from .directory import Directory
     from .docs import ToolList
     from .rpc import PendingCall
     from .servers import AwaitableList, Server, Text
-    from .tools import Directory
 
 MAX_LIMIT = 100
 
@@ -30,7 +30,7 @@ def make_runtime(directory: Directory, add: Callable[[list[dict[str, Any]]], Non
     for function in functions:
         function.__module__ = "mcp.runtime"
         function.__qualname__ = function.__name__
-    classes = (Image, MCPError, MCPTimeoutError, Record, ToolResult, UnknownServerError)
+    classes = (Image, MCPError, MCPTimeoutError, Record, ToolResult, UnknownServerError, UnknownToolError)
     public = {each.__name__: each for each in (*functions, *classes)}
     vars(runtime).update(public, __all__=sorted(public))
     return runtime
@@ -62,20 +62,13 @@ class Helpers:
         if details.get("reason") is None:
             self.add([details])
         if details.get("tools"):
-            self.keep(details["name"], details["tools"])
+            self.directory.take(details["name"], details["tools"])
         return load(".servers").describe(details)
-
-    def keep(self, name: str, tools: list[dict[str, Any]]) -> None:
-        """Remembers the tools of a server."""
-        docs = load(".docs")
-        self.directory.tools[name] = {
-            tool["alias"]: docs.signature(tool["alias"], tool.get("inputSchema") or {}) for tool in tools
-        }
 
     def documented(self, name: str, tools: list[dict[str, Any]], tool: object, detail: str) -> Any:
         """Documents all tools of a server, or one."""
         docs = load(".docs")
-        self.keep(name, tools)
+        self.directory.take(name, tools)
         server = self.directory.servers.get(name, {"name": name, "alias": name})
         full = detail == "full"
         if tool is None:
@@ -182,7 +175,7 @@ def _tool_functions(helpers: Helpers) -> list[Any]:
         """The tools of a server, as dicts with name, alias, description and inputSchema. To be awaited."""
 
         def show(name: str, tools: list[dict[str, Any]]) -> ToolList:
-            helpers.keep(name, tools)
+            directory.take(name, tools)
             return load(".docs").ToolList(map(Record, tools), directory.alias(name))
 
         return helpers.ask("tools", server, f"list_tools({server!r})", show)
@@ -204,9 +197,11 @@ def _tool_functions(helpers: Helpers) -> list[Any]:
         """`query_tool_docs` without await."""
         return query_tool_docs(server, tool, detail).result()
 
-    def call_tool(server: str, tool: str, arguments: Mapping[str, Any] | None = None) -> PendingCall:
-        """Calls a tool by name. To be awaited."""
-        return directory.call(server, tool, arguments)
+    def call_tool(
+        server: str, tool: str, arguments: Mapping[str, Any] | None = None, *, timeout: float | None = None
+    ) -> PendingCall:
+        """Calls a tool with arguments as its server names them, for at most `timeout` seconds. To be awaited."""
+        return directory.call(server, tool, arguments, timeout)
 
     return [list_tools, list_tools_sync, query_tool_docs, query_tool_docs_sync, call_tool]
 

@@ -1,21 +1,27 @@
 /** The only import of the sandbox's Python. It is embedded in the binary and travels over the container's stdin. */
 import { createHash } from "node:crypto";
 import advice from "../../sandbox/kernel/advice.py" with { type: "text" };
+import args from "../../sandbox/kernel/arguments.py" with { type: "text" };
 import bootstrap from "../../sandbox/kernel/bootstrap.py" with { type: "text" };
 import cell from "../../sandbox/kernel/cell.py" with { type: "text" };
 import codec from "../../sandbox/kernel/codec.py" with { type: "text" };
 import console from "../../sandbox/kernel/console.py" with { type: "text" };
+import directory from "../../sandbox/kernel/directory.py" with { type: "text" };
 import display from "../../sandbox/kernel/display.py" with { type: "text" };
 import docs from "../../sandbox/kernel/docs.py" with { type: "text" };
 import figures from "../../sandbox/kernel/figures.py" with { type: "text" };
 import hello from "../../sandbox/kernel/hello.py" with { type: "text" };
+import hints from "../../sandbox/kernel/hints.py" with { type: "text" };
 import history from "../../sandbox/kernel/history.py" with { type: "text" };
 import images from "../../sandbox/kernel/images.py" with { type: "text" };
+import importer from "../../sandbox/kernel/importer.py" with { type: "text" };
 import interrupts from "../../sandbox/kernel/interrupts.py" with { type: "text" };
 import late from "../../sandbox/kernel/late.py" with { type: "text" };
+import listing from "../../sandbox/kernel/listing.py" with { type: "text" };
 import loop from "../../sandbox/kernel/loop.py" with { type: "text" };
 import manual from "../../sandbox/kernel/manual.py" with { type: "text" };
 import names from "../../sandbox/kernel/names.py" with { type: "text" };
+import parameters from "../../sandbox/kernel/parameters.py" with { type: "text" };
 import parts from "../../sandbox/kernel/parts.py" with { type: "text" };
 import pretty from "../../sandbox/kernel/pretty.py" with { type: "text" };
 import processes from "../../sandbox/kernel/process.py" with { type: "text" };
@@ -27,6 +33,7 @@ import results from "../../sandbox/kernel/results.py" with { type: "text" };
 import rpc from "../../sandbox/kernel/rpc.py" with { type: "text" };
 import runner from "../../sandbox/kernel/runner.py" with { type: "text" };
 import runtime from "../../sandbox/kernel/runtime.py" with { type: "text" };
+import schema from "../../sandbox/kernel/schema.py" with { type: "text" };
 import servers from "../../sandbox/kernel/servers.py" with { type: "text" };
 import spill from "../../sandbox/kernel/spill.py" with { type: "text" };
 import supervisor from "../../sandbox/kernel/supervisor.py" with { type: "text" };
@@ -40,20 +47,26 @@ import type { SandboxSettings } from "./protocol.ts";
 
 const FILES: Readonly<Record<string, string>> = {
   "advice.py": advice,
+  "arguments.py": args,
   "cell.py": cell,
   "codec.py": codec,
   "console.py": console,
+  "directory.py": directory,
   "display.py": display,
   "docs.py": docs,
   "figures.py": figures,
   "hello.py": hello,
+  "hints.py": hints,
   "history.py": history,
   "images.py": images,
+  "importer.py": importer,
   "interrupts.py": interrupts,
   "late.py": late,
+  "listing.py": listing,
   "loop.py": loop,
   "manual.py": manual,
   "names.py": names,
+  "parameters.py": parameters,
   "parts.py": parts,
   "pretty.py": pretty,
   "process.py": processes,
@@ -65,6 +78,7 @@ const FILES: Readonly<Record<string, string>> = {
   "rpc.py": rpc,
   "runner.py": runner,
   "runtime.py": runtime,
+  "schema.py": schema,
   "servers.py": servers,
   "spill.py": spill,
   "supervisor.py": supervisor,

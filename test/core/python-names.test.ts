@@ -11,6 +11,8 @@ const NAMES = {
   match: "match",
   print: "print",
   __init__: "x__init__",
+  _repr_html_: "x_repr_html_",
+  _private: "_private",
   "naïve/put": "naïve_put",
   高德地图: "高德地图",
   ﬁle: "file", // a ligature: Python reads it as two letters
@@ -32,20 +34,20 @@ test("a very long name is cut, between characters", () => {
 
 test.each([
   [
-    ["a-b", "a_b", "a.b", "a_b_2"],
-    ["a_b_3", "a_b", "a_b_4", "a_b_2"],
+    ["a.b", "a_b", "a-b", "a_b_2"],
+    ["a_b_4", "a_b", "a_b_3", "a_b_2"], // "-" is before ".": the order of the list is no matter
   ],
   [
-    ["a b", "a-b"],
-    ["a_b", "a_b_2"],
+    ["a-b", "a b"],
+    ["a_b_2", "a_b"],
   ],
   [
     ["x", "x", "x"],
     ["x", "x_2", "x_3"],
   ],
   [
-    ["!", "?"],
-    ["unnamed", "unnamed_2"],
+    ["?", "!"],
+    ["unnamed_2", "unnamed"],
   ],
   [
     ["Tool", "tool"],

@@ -45,7 +45,9 @@ describe("a model that knows the description of the tool alone", () => {
 
   test("pays for a list of tools far less than its schemas cost", async () => {
     const { text } = await bridge.python("await runtime.list_tools('filesystem')");
-    expect(text).toContain("read_text_file(*, path: str, tail: float = ..., head: float = ...)  # Read the");
+    expect(text).toContain(
+      "read_text_file(path: str, tail: float = ..., head: float = ...) -> {content: str}  # Read the",
+    );
     expect(text.split("\n")).toHaveLength(15);
     const json = await bridge.python(
       "import json\nprint(json.dumps(await runtime.list_tools('filesystem')))",
@@ -65,7 +67,6 @@ describe("a model that knows the description of the tool alone", () => {
     ["await", "mcp_memory.read_graph().data", "write `await` before the call"],
     ["the right name of a server", "await mcp_memry.read_graph()", "did you mean `mcp_memory`?"],
     ["the server's name", "await runtime.list_tools()", "name a server, one of 'filesystem', 'memory'"],
-    ["the right argument", "await mcp_filesystem.read_text_file(file='x')", "read_text_file"],
     ["an installed module", "import pandas", "pandas is not in the sandbox and cannot be installed"],
     [
       "network",
@@ -80,6 +81,13 @@ describe("a model that knows the description of the tool alone", () => {
     const hints = text.split("\n").filter((line) => line.startsWith("[hint] "));
     expect(hints).toHaveLength(1);
     expect(hints[0]).toContain(hint);
+  });
+
+  test("is told the nearest argument and the signature when it guesses an argument", async () => {
+    const { text, isError } = await bridge.python("await mcp_filesystem.read_text_file(paths='x')");
+    expect(isError).toBe(true);
+    expect(text).toContain("got an unexpected argument 'paths'; did you mean 'path'?");
+    expect(text).toContain("The tool is: read_text_file(path: str, tail: float = ..., head: float = ...)");
   });
 
   test("hears of a call that nobody awaited", async () => {

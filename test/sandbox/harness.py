@@ -22,6 +22,9 @@ FX = {"name": "fx", "alias": "fx", "description": "fixture", "status": "idle"}
 MY_SERVER = {"name": "my-server", "alias": "my_server", "description": "second", "status": "connected"}
 SERVERS = [FX, MY_SERVER]
 
+OPEN_TOOL = {"name": "t", "alias": "t", "description": "", "inputSchema": {"type": "object"}}
+NO_ANSWER = object()  # what an answer function returns to leave a request open
+
 Answer = Callable[[str, dict], Any]
 
 
@@ -145,15 +148,17 @@ class Sandbox:
             return who, frame
 
     def reply(self, frame: dict) -> None:
-        """Answers one request by the answer function."""
-        if self.answer is None:
+        """Answers one request by the answer function. One that has no `lists_tools` is asked for no list of tools."""
+        lists_tools = frame.get("method") == "tool_docs" and not hasattr(self.answer, "lists_tools")
+        if self.answer is None and not lists_tools:
             return
         try:
-            value = self.answer(frame["method"], frame["params"])
+            value = [OPEN_TOOL] if lists_tools else self.answer(frame["method"], frame["params"])
         except RpcFailure as failure:
             self.send("k", {"type": "reply_error", "id": frame["id"], "error": failure.record})
         else:
-            self.send("k", {"type": "reply", "id": frame["id"], "value": value})
+            if value is not NO_ANSWER:
+                self.send("k", {"type": "reply", "id": frame["id"], "value": value})
 
     # Conversation
 

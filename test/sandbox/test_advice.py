@@ -12,6 +12,7 @@ class Advice(unittest.TestCase):
     @classmethod
     def setUpClass(cls) -> None:
         cls.sandbox = Sandbox(answer=answer)
+        cls.sandbox.run("dir(mcp_fx)")
         cls.sandbox.run("import asyncio, json, subprocess, socket, sys\nfrom urllib.error import URLError")
 
     @classmethod
@@ -28,18 +29,18 @@ class Advice(unittest.TestCase):
 
     def test_says_what_to_do(self) -> None:
         rows = [
-            ("mcp_fx.send_it().text", "write `await` before the call"),
-            ("mcp_fx.send_it()['content']", "write `await` before the call"),
+            ("mcp_fx.bare().text", "write `await` before the call"),
+            ("mcp_fx.bare()['content']", "write `await` before the call"),
             ("for t in runtime.list_tools('fx'): pass", "write `await` before the call"),
             ("len(runtime.list_tools('fx'))", "write `await` before the call"),
-            ("'x' + mcp_fx.send_it()", "write `await` before the call"),
-            ("json.loads(mcp_fx.send_it())", "write `await` before the call"),
+            ("'x' + mcp_fx.bare()", "write `await` before the call"),
+            ("json.loads(mcp_fx.bare())", "write `await` before the call"),
             ("async for t in runtime.list_tools('fx'): pass", "write `await` before the call"),
-            ("for r in asyncio.gather(mcp_fx.send_it()): r.text", "write `await` before the call"),
+            ("for r in asyncio.gather(mcp_fx.bare()): r.text", "write `await` before the call"),
             ("async def f(): pass\nf().x", "write `await` before the call"),
-            ("r = await mcp_fx.send_it()\njson.loads(r)", "`.text`, `.data`"),
-            ("(await mcp_fx.send_it()).json()", "`.text`, `.data`"),
-            ("'x' + (await mcp_fx.send_it())", "`.text`, `.data`"),
+            ("r = await mcp_fx.bare()\njson.loads(r)", "`.text`, `.data`"),
+            ("(await mcp_fx.bare()).json()", "`.text`, `.data`"),
+            ("'x' + (await mcp_fx.bare())", "`.text`, `.data`"),
             ("import pandas.core", "pandas is not in the sandbox and cannot be installed"),
             ("import nest_asyncio", "write `await` at top level"),
             ("import sys; sys.modules['IPython'] = None\nfrom IPython.display import Image", "`display(value)` is there without import"),
@@ -52,7 +53,7 @@ class Advice(unittest.TestCase):
             ("await runtime.query_tool_docs()", "name a server, one of 'fx', 'my-server'"),
             ("runtime.get_tools('fx')", "call_tool, capability_summary, describe_server, discovered_servers"),
             ("mcp.call_tool('fx', 'send-it')", "it is `runtime.call_tool`"),
-            ("from mcp import fx", "this server is `mcp_fx`"),
+            ("from mcp import my_servr", "did you mean `mcp_my_server`?"),
             ("runtime.discovered_servers().items()", "discovered_servers(detailed=True)"),
             ("async def f(): pass\nasyncio.create_task(f())", "add `await asyncio.sleep(0)`"),
             ("async def f(): pass\nawait f()\nasyncio.run(f())", "write `await` at top level"),
@@ -69,7 +70,7 @@ class Advice(unittest.TestCase):
                 "raise subprocess.CalledProcessError(1, ['python', '-m', 'pip', 'install', 'x'])",
                 "nothing can be installed",
             ),
-            ("def f():\n    await mcp_fx.send_it()", "make the function `async def`"),
+            ("def f():\n    await mcp_fx.bare()", "make the function `async def`"),
             ("return 5", "put the value itself on the last line"),
             ("%pip install pandas", "nothing can be installed"),
             ("%matplotlib inline", "leave out lines that start with %"),
@@ -80,19 +81,12 @@ class Advice(unittest.TestCase):
             with self.subTest(code=code):
                 self.assertIn(part, self.hint(code))
 
-    def test_shows_how_a_tool_is_called(self) -> None:
-        rows = [
-            ("mcp_fx.send_it('x')", "fx", "send_it"),
-            ("await mcp_fx.send_it(wrong=1)", "fx", "send_it"),
-            ("await mcp_fx['send-it'](wrong=1)", "fx", "send-it"),
-        ]
+    def test_shows_how_a_tool_is_called_whose_server_refuses_the_arguments(self) -> None:
+        for code in ("await mcp_fx.send_it(items=[], to='wrong')", "await runtime.call_tool('fx', 'send-it', {'to': 'wrong'})"):
+            self.assertEqual(self.hint(code), f"it is {SIGNATURE}")
         with Sandbox(answer=answer) as sandbox:
-            for code, server, tool in rows:
-                text = sandbox.run(code).error["traceback"]
-                self.assertIn(f"[hint] see `await runtime.query_tool_docs('{server}', '{tool}')`\n", text)
-            sandbox.run("await runtime.list_tools('fx')")
-            for code, _, _ in rows:
-                self.assertIn(f"[hint] it is {SIGNATURE}\n", sandbox.run(code).error["traceback"])
+            text = sandbox.run("await runtime.call_tool('fx', 'send-it', {'to': 'wrong'})").error["traceback"]
+            self.assertIn("[hint] see `await runtime.query_tool_docs('fx', 'send-it')`\n", text)
 
     def test_keeps_silent_where_the_cause_is_not_certain(self) -> None:
         rows = [
@@ -140,14 +134,14 @@ class Awaits(unittest.TestCase):
 
     def test_reports_what_nobody_awaited(self) -> None:
         rows = [
-            ("mcp_fx.send_it()\nprint()", "fx.send_it: called without `await`, so the result or error is not known"),
-            ("for _ in range(3): mcp_fx.send_it()", "fx.send_it (3 times): called without"),
-            ("r = mcp_fx.send_it(), mcp_fx.bare()", "fx.send_it, fx.bare: called without"),
-            ("r = asyncio.gather(mcp_fx.send_it(), mcp_fx.send_it())", "fx.send_it (2 times)"),
-            ("async def g(): mcp_fx.send_it()\nawait asyncio.gather(g(), g())", "fx.send_it (2 times)"),
-            ("mcp_fx.send_it()\nraise ValueError", "fx.send_it: called without"),
-            ("mcp_fx.send_it()\nraise SystemExit", "fx.send_it: called without"),
-            ("import sys\nmcp_fx.send_it()\nsys.stderr.close()", "fx.send_it: called without"),
+            ("mcp_fx.bare()\nprint()", "fx.bare: called without `await`, so the result or error is not known"),
+            ("for _ in range(3): mcp_fx.bare()", "fx.bare (3 times): called without"),
+            ("r = mcp_fx['bare'](), mcp_my_server.bare()", "fx.bare, my-server.bare: called without"),
+            ("r = asyncio.gather(mcp_fx.bare(), mcp_fx.bare())", "fx.bare (2 times)"),
+            ("async def g(): mcp_fx.bare()\nawait asyncio.gather(g(), g())", "fx.bare (2 times)"),
+            ("mcp_fx.bare()\nraise ValueError", "fx.bare: called without"),
+            ("mcp_fx.bare()\nraise SystemExit", "fx.bare: called without"),
+            ("import sys\nmcp_fx.bare()\nsys.stderr.close()", "fx.bare: called without"),
             ("f()\n1", "f: called without `await`, so it did not run"),
             ("f()", "f: called without `await`, so it did not run"),
         ]
@@ -160,16 +154,16 @@ class Awaits(unittest.TestCase):
 
     def test_reports_nothing_else(self) -> None:
         rows = [
-            "await mcp_fx.send_it()",
-            "mcp_fx.send_it().result()",
-            "r = await asyncio.gather(*[mcp_fx.send_it() for _ in range(3)])",
-            "r = asyncio.run(mcp_fx.send_it())",
-            "mcp_fx.send_it()",  # it is shown, and says it itself
-            "print(mcp_fx.send_it())",
-            "c = mcp_fx.send_it()\nwhile not c.done(): await asyncio.sleep(0)",
-            "t = asyncio.ensure_future(mcp_fx.send_it())\nawait asyncio.wait([t])",
-            "t = threading.Thread(target=lambda: mcp_fx.send_it().result())\nt.start()\nt.join()",
-            "async def later():\n    await asyncio.sleep(0)\n    await mcp_fx.send_it()\n"
+            "await mcp_fx.bare()",
+            "mcp_fx.bare().result()",
+            "r = await asyncio.gather(*[mcp_fx.bare() for _ in range(3)])",
+            "r = asyncio.run(mcp_fx.bare())",
+            "mcp_fx.bare()",  # it is shown, and says it itself
+            "print(mcp_fx.bare())",
+            "c = mcp_fx.bare()\nwhile not c.done(): await asyncio.sleep(0)",
+            "t = asyncio.ensure_future(mcp_fx.bare())\nawait asyncio.wait([t])",
+            "t = threading.Thread(target=lambda: mcp_fx.bare().result())\nt.start()\nt.join()",
+            "async def later():\n    await asyncio.sleep(0)\n    await mcp_fx.bare()\n"
             "t = asyncio.ensure_future(later())\nawait asyncio.sleep(0)",
             "runtime.discovered_servers()",
             "c = f()\nawait c",
@@ -180,7 +174,7 @@ class Awaits(unittest.TestCase):
                 self.assertEqual(self.sandbox.run("1").stderr, "")
 
     def test_says_it_once(self) -> None:
-        for code in ("mcp_fx.send_it().text", "f().text", "await f()\nasyncio.run(f())"):
+        for code in ("mcp_fx.bare().text", "f().text", "await f()\nasyncio.run(f())"):
             with self.subTest(code=code):
                 outcome = self.sandbox.run(code)
                 self.assertIn("[hint] ", outcome.error["traceback"])
@@ -196,7 +190,7 @@ class Awaits(unittest.TestCase):
         self.assertEqual(self.sandbox.run("next(g)").result, "'on'")
 
     def test_lets_a_call_be_awaited_later(self) -> None:
-        self.sandbox.run("c = mcp_fx.send_it()")
+        self.sandbox.run("c = mcp_fx.bare()")
         self.assertEqual(self.sandbox.run("(await c).text").result, "'ok'")
 
 
@@ -225,8 +219,8 @@ class Source(unittest.TestCase):
 
     def test_lets_servers_be_imported(self) -> None:
         with Sandbox(answer=answer) as sandbox:
-            code = "import mcp_fx, mcp_servers, runtime as rt\nfrom mcp_my_server import send_it\n"
-            outcome = sandbox.run(code + "(await send_it()).text, mcp_fx, mcp_servers, rt is runtime")
+            code = "import mcp_fx, mcp_servers, runtime as rt\nfrom mcp_my_server import bare\n"
+            outcome = sandbox.run(code + "(await bare()).text, mcp_fx, mcp_servers, rt is runtime")
             self.assertEqual(outcome.result, "('ok', <MCP server 'fx'>, <MCP servers: fx, my-server>, True)")
 
 

@@ -67,7 +67,7 @@ class Output(unittest.TestCase):
         seen = [
             f["data"].strip() if f["type"] == "stream" else str(f["params"]["arguments"]["i"])
             for _, f in self.sandbox.frames
-            if f["type"] in ("stream", "rpc")
+            if f["type"] == "stream" or f.get("method") == "call_tool"
         ]
         self.assertEqual(seen, [str(i) for i in range(50) for _ in range(2)])
 

@@ -41,9 +41,12 @@ def answer(method: str, params: dict) -> object:
         return []
     if method in ("tools", "tool_docs"):
         return TOOLS
-    if params["arguments"].get("wrong"):
+    if params["arguments"].get("to") == "wrong":
         raise RpcFailure("tool", "MCP error -32602: Invalid arguments for tool", params["server"], params["tool"])
     return params["arguments"].get("raw") or {"content": [{"type": "text", "text": "ok"}]}
+
+
+answer.lists_tools = True
 
 
 class Printed(unittest.TestCase):
@@ -107,13 +110,13 @@ class Printed(unittest.TestCase):
         ]
         for raw, expected in rows:
             with self.subTest(raw=raw):
-                shown = self.shown(f"raw = {raw!r}\nr = await mcp_fx.t(raw=raw)\nassert r == raw\nr")
+                shown = self.shown(f"raw = {raw!r}\nr = await mcp_fx.bare(raw=raw)\nassert r == raw\nr")
                 self.assertEqual(shown, repr(expected or raw))
-        image_code = f"(await mcp_fx.t(raw={{'content': [{image!r}]}})).images"
+        image_code = f"(await mcp_fx.bare(raw={{'content': [{image!r}]}})).images"
         self.assertEqual(self.shown(image_code), "[<image/png, 300 bytes>]")
 
     def test_reads_results_as_the_sdk_does(self) -> None:
-        code = "r = await mcp_fx.t()\nr.content[0].text, r.content[0].type, r.isError, r.structuredContent"
+        code = "r = await mcp_fx.bare()\nr.content[0].text, r.content[0].type, r.isError, r.structuredContent"
         self.assertEqual(self.shown(code), "('ok', 'text', False, None)")
 
 

@@ -29,7 +29,7 @@ TOOLS = [
         "inputSchema": SCHEMA,
         "outputSchema": {"type": "object"},
     },
-    {"name": "_repr_html_", "alias": "_repr_html_", "description": "", "inputSchema": {"type": "object"}},
+    {"name": "_repr_html_", "alias": "x_repr_html_", "description": "", "inputSchema": {"type": "object"}},
 ]
 RESOURCES = {
     "resources": [{"uri": "demo://a", "name": "a", "mimeType": "text/plain", "description": "The\nfirst."}],
@@ -75,6 +75,9 @@ def answer(method: str, params: dict) -> Any:
     if method == "find_servers" and params["query"] == "zzz":
         return {"servers": [], "total": 0, "searched": 12}
     return answers[method]
+
+
+answer.lists_tools = True
 
 
 class Runtime(unittest.TestCase):
@@ -134,11 +137,11 @@ class Runtime(unittest.TestCase):
         self.assertEqual([frame["method"] for frame in self.sandbox.rpcs], ["servers", "servers"])
 
     def test_describes_a_server(self) -> None:
-        shown = "mcp_fx  # 2 tools, connected: fixture\nawait mcp_fx.<tool>(...):\nfind_it(*, q: str)  # Finds things\n_repr_html_()"
+        shown = "mcp_fx  # 2 tools, connected: fixture\nawait mcp_fx.<tool>(...):\nfind_it(q: str)  # Finds things\nx_repr_html_()"
         for code in ("runtime.describe_server('fx')", "await runtime.describe_server(mcp_fx)"):
             self.assertEqual(self.shown(code), shown)
         self.assertEqual(
-            self.value("[t['alias'] for t in runtime.describe_server('fx')['tools']]"), ["find_it", "_repr_html_"]
+            self.value("[t['alias'] for t in runtime.describe_server('fx')['tools']]"), ["find_it", "x_repr_html_"]
         )
         self.assertEqual(self.shown("runtime.list_loaded_server_metadata()", loaded=["fx"]), shown.partition("\n")[0])
         self.assertEqual(self.shown("runtime.list_loaded_server_metadata()"), "[]")
@@ -180,7 +183,7 @@ class Runtime(unittest.TestCase):
             "tool": "find-it",
             "toolAlias": "find_it",
             "description": "Finds things.",
-            "signature": "find_it(*, q: str)",
+            "signature": "find_it(q: str)",
         }
         full = {**summary, "description": "Finds things. Slowly."}
         full.update(inputSchema=SCHEMA, outputSchema={"type": "object"})
@@ -188,12 +191,12 @@ class Runtime(unittest.TestCase):
         self.assertEqual(self.value(f"dict({docs})[0])"), summary)
         self.assertEqual(self.value(f"dict({docs}, detail='full')[0])"), full)
         self.assertEqual(self.value(f"'outputSchema' in {docs}, detail='full')[1]"), False)
-        self.assertEqual(self.shown(f"{docs})[0]"), "await mcp_web_search.find_it(*, q: str)  # Finds things")
-        self.assertEqual(self.shown(f"{docs})[1]"), "await mcp_web_search['_repr_html_']()")
+        self.assertEqual(self.shown(f"{docs})[0]"), "await mcp_web_search.find_it(q: str)  # Finds things")
+        self.assertEqual(self.shown(f"{docs})[1]"), "await mcp_web_search.x_repr_html_()")
 
     def test_gives_one_doc_as_the_entry_and_as_a_list_of_it(self) -> None:
         self.shown("one = await runtime.query_tool_docs('fx', 'FIND-IT')\n1")
-        self.assertEqual(self.shown("one"), "await mcp_fx.find_it(*, q: str)\nFinds things. Slowly.\n  q: What.")
+        self.assertEqual(self.shown("one"), "await mcp_fx.find_it(q: str)\nFinds things. Slowly.\n  q: What.")
         code = "[one['tool'], one.tool, one[0]['tool'], dict(one)['tool'], {**one}['tool'], *(d['tool'] for d in one)]"
         self.assertEqual(self.value(code), ["find-it"] * 6)
         self.assertEqual(

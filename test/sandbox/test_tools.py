@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unittest
 
-from harness import FX, SERVERS, RpcFailure, Sandbox
+from harness import FX, NO_ANSWER, SERVERS, RpcFailure, Sandbox
 
 TOOLS = [
     {
@@ -23,7 +23,10 @@ TOOLS = [
             "required": ["q"],
         },
     },
-    {"name": "bare", "alias": "bare", "description": "", "inputSchema": {"type": "object"}},
+    *(
+        {"name": name, "alias": name, "description": "", "inputSchema": {"type": "object"}}
+        for name in ("bare", "t", "do_it", "fail", "slow", "denied")
+    ),
 ]
 
 
@@ -45,6 +48,17 @@ def answer(method: str, params: dict) -> object:
     if "raw" in arguments:
         return arguments["raw"]
     return {"content": [{"type": "text", "text": "ok"}], "structuredContent": {"got": arguments}}
+
+
+answer.lists_tools = True
+
+
+def answer_listings(method: str, params: dict) -> object:
+    """Answers what is asked of tools, and no call."""
+    return NO_ANSWER if method == "call_tool" else answer(method, params)
+
+
+answer_listings.lists_tools = True
 
 
 class Tools(unittest.TestCase):
@@ -71,7 +85,8 @@ class Tools(unittest.TestCase):
     def test_asks_the_host_as_the_protocol_says(self) -> None:
         before = len(self.sandbox.rpcs)
         self.value("r = await mcp_my_server.do_it(a=1, b='\u00e9')")
-        (frame,) = self.sandbox.rpcs[before:]
+        listing, frame = self.sandbox.rpcs[before:]
+        self.assertEqual((listing["method"], listing["params"]), ("tool_docs", {"server": "my-server"}))
         self.assertEqual(frame["method"], "call_tool")
         self.assertEqual(
             frame["params"],
@@ -110,7 +125,7 @@ class Tools(unittest.TestCase):
 
     def test_refuses_positional_and_unsendable_arguments(self) -> None:
         rows = [
-            ("mcp_fx.t(1)", "TypeError", "fx.t() takes keyword arguments only, as in t(name=value)"),
+            ("mcp_fx.t(1)", "TypeError", "fx.t() takes no positional arguments, and got 1. The tool is: t()"),
             ("mcp_fx.t(a={1})", "TypeError", "fx.t: the arguments can not be sent as JSON: Object of type set"),
             ("mcp_fx.t(a=float('nan'))", "TypeError", "fx.t: the arguments can not be sent as JSON: Out of range"),
             (
@@ -246,6 +261,7 @@ class Tools(unittest.TestCase):
         self.assertEqual(self.value("try:\n    mcp_servers['x']\nexcept KeyError:\n    r = 'KeyError'\nr"), "KeyError")
 
     def test_makes_no_tool_of_a_probe(self) -> None:
+        self.value("t = mcp_fx.t")
         before = len(self.sandbox.rpcs)
         code = (
             "import copy, inspect\n"
@@ -258,7 +274,6 @@ class Tools(unittest.TestCase):
             ([False] * 6, False, False, True, "<MCP server 'fx'>", "<MCP tool fx.t>", "<MCP servers: fx, my-server>"),
         )
         self.assertEqual(self.error("for t in mcp_fx: pass")["ename"], "TypeError")
-        self.assertIn("keyword arguments", self.sandbox.run("help(mcp_fx.t)").stdout)
         self.assertEqual(self.sandbox.rpcs[before:], [])
 
     def test_hints_at_a_call_that_nobody_awaited(self) -> None:
@@ -287,18 +302,18 @@ class Tools(unittest.TestCase):
 
 class Concurrency(unittest.TestCase):
     def test_has_all_gathered_calls_under_way_at_once(self) -> None:
-        with Sandbox() as sandbox:  # answers nothing by itself
+        with Sandbox(answer=answer_listings) as sandbox:  # answers nothing by itself
             number = sandbox.start(
                 "import asyncio\nr = await asyncio.gather(*[mcp_fx.t(i=i) for i in range(2000)])\n"
                 "sum(x['i'] for x in r), [x['i'] for x in r] == list(range(2000))"
             )
-            frames = [sandbox.until("rpc") for _ in range(2000)]
+            frames = [sandbox.until("rpc", method="call_tool") for _ in range(2000)]
             for frame in reversed(frames):
                 sandbox.send("k", {"type": "reply", "id": frame["id"], "value": frame["params"]["arguments"]})
             self.assertEqual(sandbox.finish(number).result, str((sum(range(2000)), True)))
 
     def test_times_out_a_result_locally(self) -> None:
-        with Sandbox() as sandbox:
+        with Sandbox(answer=answer_listings) as sandbox:
             error = sandbox.run("mcp_fx.t().result(timeout=0.01)").error
             self.assertEqual(
                 (error["ename"], error["evalue"]), ("MCPTimeoutError", "fx.t did not answer within 0.01 s")
@@ -307,19 +322,19 @@ class Concurrency(unittest.TestCase):
             self.assertEqual(sandbox.run(code).result, "'timed out'")
 
     def test_survives_a_cancelled_wait(self) -> None:
-        with Sandbox() as sandbox:
+        with Sandbox(answer=answer_listings) as sandbox:
             number = sandbox.start(
                 "import asyncio\nc = asyncio.create_task(mcp_fx.t(a=1))\nawait asyncio.sleep(0)\nc.cancel()\n"
                 "try:\n    await c\nexcept asyncio.CancelledError:\n    r = (await mcp_fx.t(a=2)).data\nr"
             )
-            late, asked = sandbox.until("rpc"), sandbox.until("rpc")
+            late, asked = (sandbox.until("rpc", method="call_tool") for _ in range(2))
             for frame in (late, asked):
                 value = {"structuredContent": frame["params"]["arguments"]}
                 sandbox.send("k", {"type": "reply", "id": frame["id"], "value": value})
             self.assertEqual(sandbox.finish(number).result, "{'a': 2}")
 
     def test_ignores_answers_that_nobody_waits_for(self) -> None:
-        with Sandbox() as sandbox:
+        with Sandbox(answer=answer_listings) as sandbox:
             for frame in (
                 {"type": "reply", "id": 77, "value": {}},
                 {
@@ -337,17 +352,17 @@ class Concurrency(unittest.TestCase):
             self.assertEqual(sandbox.run("'fine'").result, "'fine'")
 
     def test_interrupts_a_call_that_waits(self) -> None:
-        with Sandbox() as sandbox:
+        with Sandbox(answer=answer_listings) as sandbox:
             for code in ("mcp_fx.t().result()", "await mcp_fx.t()"):
                 number = sandbox.start(code)
-                sandbox.until("rpc")
+                sandbox.until("rpc", method="call_tool")
                 sandbox.interrupt(number)
                 self.assertEqual(sandbox.finish(number, 5).status, "interrupted")
 
     def test_delivers_a_deep_reply_or_says_why_not(self) -> None:
-        with Sandbox() as sandbox:
+        with Sandbox(answer=answer_listings) as sandbox:
             number = sandbox.start("await mcp_fx.t()")
-            frame = sandbox.until("rpc")
+            frame = sandbox.until("rpc", method="call_tool")
             deep = b"[" * 200_000 + b"]" * 200_000
             sandbox.write(b'["k",{"type":"reply","id":%d,"value":%s}]\n' % (frame["id"], deep))
             self.assertEqual(sandbox.finish(number).status, "error")

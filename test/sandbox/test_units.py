@@ -21,7 +21,7 @@ relay = importlib.import_module("_sandpy.relay")
 pretty = importlib.import_module("_sandpy.pretty")
 render = importlib.import_module("_sandpy.render")
 interrupts = importlib.import_module("_sandpy.interrupts")
-tools = importlib.import_module("_sandpy.tools")
+directory = importlib.import_module("_sandpy.directory")
 
 
 class Sources(unittest.TestCase):
@@ -148,12 +148,12 @@ class Docs(unittest.TestCase):
         rows = [
             ({}, "f()"),
             ({"properties": None, "required": 5}, "f()"),
-            ({"properties": {"a": True}}, "f(*, a: Any = ...)"),
-            ({"properties": {"a": {"anyOf": [{"type": "string"}, {"type": "null"}]}}}, "f(*, a: str | None = ...)"),
-            ({"properties": {"a": {"type": []}}}, "f(*, a: Any = ...)"),
-            ({"properties": {"class": {"type": "object"}}, "required": ["class"]}, "f(*, class_: dict)"),
-            ({"properties": {"a": {"default": None}}}, "f(*, a: Any = None)"),
-            ({"properties": {"a": {"type": "array", "items": {"type": "number"}}}}, "f(*, a: list[float] = ...)"),
+            ({"properties": {"a": True}}, "f(a: Any = ...)"),
+            ({"properties": {"a": {"anyOf": [{"type": "string"}, {"type": "null"}]}}}, "f(a: str | None = ...)"),
+            ({"properties": {"a": {"type": []}}}, "f(a: Any = ...)"),
+            ({"properties": {"class": {"type": "object"}}, "required": ["class"]}, "f(class_: dict)"),
+            ({"properties": {"a": {"default": None}}}, "f(a: Any = None)"),
+            ({"properties": {"a": {"type": "array", "items": {"type": "number"}}}}, "f(a: list[float] = ...)"),
         ]
         for schema, expected in rows:
             with self.subTest(schema=schema):
@@ -163,11 +163,11 @@ class Docs(unittest.TestCase):
 class Names(unittest.TestCase):
     def test_words_unknown_names(self) -> None:
         self.assertEqual(
-            tools.unknown("server", "githb", ["github", "fx"]),
+            directory.unknown("server", "githb", ["github", "fx"]),
             "no server is called 'githb'. Did you mean 'github'? Known: 'github', 'fx'",
         )
-        self.assertEqual(tools.unknown("server", "x", []), "no server is called 'x'. Known: none")
-        self.assertTrue(tools.unknown("tool", "x", [str(n) for n in range(30)]).endswith(" and 10 more"))
+        self.assertEqual(directory.unknown("server", "x", []), "no server is called 'x'. Known: none")
+        self.assertTrue(directory.unknown("tool", "x", [str(n) for n in range(30)]).endswith(" and 10 more"))
 
 
 if __name__ == "__main__":

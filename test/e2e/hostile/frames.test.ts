@@ -203,7 +203,7 @@ test("C13: the answer to a call that timed out is no answer to the next one", as
   const attack: Attack = { code: slow, timeout: 1, status: "timeout", state: "kept" };
   const { text } = await target.attack(attack);
   expect(text).toMatch(
-    /It was waiting for everything\.trigger_long_running_operation \(1\.\d s\)\. Variables are kept\.$/,
+    /It was waiting for everything\.trigger-long-running-operation \(1\.\d s\)\. Variables are kept\.$/,
   );
   const next = await target.bridge.python(
     `print((await mcp_everything.echo(message='next')).text)\nr = ${slow}\nprint(r.text[:4])`,

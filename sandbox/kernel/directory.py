@@ -1,0 +1,291 @@
+"""What is known of the servers and their tools. A server's tools are listed once one of them is looked at."""
+
+from __future__ import annotations
+
+from _collections_abc import Mapping  # not `collections.abc`, which imports all of collections
+
+from . import late
+from .codec import decode, encode
+from .late import aio, close_matches
+from .results import MCPError, ToolResult
+from .rpc import PendingCall, Rpc
+from .tools import Server, Tool
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any, Optional
+
+    from .listing import Fetch, Listing, Spec
+
+ELSEWHERE_SECONDS = 2.0
+ELSEWHERE = 5
+MAX_QUERY = 200
+_SDK = {
+    "call_tool": "await runtime.call_tool({server!r}, 'tool', {{'argument': value}})",
+    "list_tools": "await runtime.list_tools({server!r})",
+}
+
+
+class UnknownServerError(KeyError):
+    """No configured server has this name or alias."""
+
+    __module__ = "mcp.runtime"
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class UnknownToolError(MCPError, AttributeError):
+    """A server has no tool of this name."""
+
+    __module__ = "mcp.runtime"
+
+    def __str__(self) -> str:
+        return self.message
+
+
+def unknown(what: str, name: object, known: list[str]) -> str:
+    """Words a message about a name that does not exist."""
+    near = close_matches(str(name), known, 1, 0.5)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    shown = ", ".join(repr(each) for each in known[:20]) or "none"
+    more = f" and {len(known) - 20} more" if len(known) > 20 else ""
+    return f"no {what} is called {name!r}.{hint} Known: {shown}{more}"
+
+
+class Directory:
+    """The servers that the host offers now, the proxies that were made for them, and their tools as far as listed."""
+
+    def __init__(self, rpc: Rpc) -> None:
+        self.rpc = rpc
+        self.servers: dict[str, dict[str, Any]] = {}
+        self.aliases: dict[str, str] = {}
+        self.loaded: tuple[str, ...] = ()
+        self.proxies: dict[str, Server] = {}
+        self.listings: dict[str, Listing] = {}
+        self.reserved: Iterable[str] = ()  # names that `import *` must not take
+        self._fetches: dict[tuple[str, bool], Fetch] = {}
+        self._execution = 0
+        self._calls: dict[str, int] = {}
+
+    def update(self, servers: list[dict[str, Any]], loaded: list[str]) -> None:
+        """Takes the list of an `execute` frame."""
+        self.servers = {server["name"]: server for server in servers}
+        self.aliases = {server["alias"]: server["name"] for server in servers}
+        self.loaded = tuple(loaded)
+        self._execution += 1
+
+    def resolve(self, server: object) -> str:
+        """Returns the name of a server from its name, alias or proxy. Unknown text stays: the host judges it."""
+        if isinstance(server, Server):
+            return server._sandpy_name
+        if not isinstance(server, str):
+            message = f"a server is given by its name, not by {type(server).__name__}"
+            raise TypeError(message)
+        if server in self.servers:
+            return server
+        if server in self.aliases:
+            return self.aliases[server]
+        parameters = late.load(".parameters")
+        found = parameters.folded(self.aliases).get(parameters.fold(server.removeprefix("mcp_")))
+        return self.aliases.get(found or "", server)
+
+    def alias(self, name: str) -> str:
+        """Returns the alias of a server, "" where it is unknown."""
+        return self.servers.get(name, {}).get("alias", "")
+
+    def proxy(self, server: str) -> Server:
+        """Returns the one proxy of a server. Raises UnknownServerError."""
+        name = self.resolve(server)
+        if name not in self.servers:
+            raise UnknownServerError(unknown("server", server, list(self.servers)))
+        if name not in self.proxies:
+            self.proxies[name] = Server(self, name)
+        return self.proxies[name]
+
+    # Lists of tools
+
+    def take(self, name: str, tools: list[dict[str, Any]], stamp: object = None) -> Listing:
+        """Keeps the list of a server's tools; `stamp` says when the server gave it, if that is known."""
+        listing = self.listings[name] = late.load(".listing").Listing(tools, stamp)
+        return listing
+
+    def _stamp(self, name: str) -> object:
+        """What must be as it was for a list to be the newest: a call may change the tools of its server."""
+        return self._execution, self._calls.get(name, 0)
+
+    def fetch(self, name: str, anew: bool = False) -> Fetch:
+        """Starts to list the tools of a server, or joins who does that already: as they are known, or `anew`."""
+        key = name, anew
+        found = self._fetches.get(key)
+        if found is None or found.call.done():
+            stamp = self._stamp(name) if anew else None
+            method = "tools" if anew else "tool_docs"
+            found = self._fetches[key] = late.load(".listing").Fetch(
+                self.rpc.request(
+                    method, {"server": name}, f"the tools of {name}", lambda tools: self.take(name, tools, stamp)
+                )
+            )
+        return found
+
+    def listing(self, name: str) -> Listing:
+        """Returns the tools of a server, and waits for them where need be. Raises MCPError."""
+        return self.listings.get(name) or self.fetch(name).call.result()
+
+    def is_stale(self, name: str) -> bool:
+        """Tells whether a server may have other tools than are known."""
+        known = self.listings.get(name)
+        return known is None or known.stamp != self._stamp(name)
+
+    def may_wait(self, name: str) -> bool:
+        """Tells whether to wait for a list: not on a running event loop, for a server that may have to start first."""
+        return name in self.loaded or not aio.imported or aio.running_loop() is None
+
+    # Tools
+
+    def tool(self, name: str, wanted: str, by_alias: bool) -> Tool:
+        """Returns a tool of a server. Raises UnknownToolError, but for a raw name, which the host judges."""
+        server = self.proxies[name]
+        if name not in self.listings and not self.may_wait(name):
+            return Tool(server, wanted, by_alias)
+        try:
+            spec = self.find(name, wanted, by_alias)
+        except MCPError as error:  # the tool may be there nevertheless: who calls it gets to know
+            return Tool(server, wanted, by_alias, failure=error)
+        if spec is None and by_alias:
+            raise self.no_tool(name, wanted)
+        return Tool(server, wanted, by_alias, spec)
+
+    def find(self, name: str, wanted: str, by_alias: bool) -> Optional[Spec]:
+        """Returns a tool as the server describes it now, None where it has none of this name. Raises MCPError."""
+        spec = self.listing(name).find(wanted, by_alias)
+        if spec is None and self.is_stale(name):
+            spec = self.fetch(name, True).call.result().find(wanted, by_alias)
+        return spec
+
+    def renewed(self, name: str, wanted: str, by_alias: bool) -> Optional[Spec]:
+        """Has a server's tools listed again; returns one of them, None where that can not be done."""
+        try:
+            return self.fetch(name, True).call.result().find(wanted, by_alias)
+        except MCPError:
+            return None
+
+    def no_tool(self, name: str, wanted: str) -> UnknownToolError:
+        """Words that a server has no such tool, and what to write instead."""
+        if wanted in _SDK:
+            message = f"write: {_SDK[wanted].format(server=name)}"
+        else:
+            listing = self.listings[name]
+            message = unknown("tool", wanted, list(listing.aliases))
+            others = self._elsewhere(name, wanted)
+            if others:
+                message = f"it is a tool of another server: {' or '.join(others)}"
+        return UnknownToolError(f"server {name!r} has no tool {wanted!r}: {message}", name, wanted, "unknown")
+
+    def _elsewhere(self, name: str, wanted: str) -> list[str]:
+        """Returns how to call a tool of this name on other servers, none of which is started for it."""
+        try:
+            query = {"query": wanted[:MAX_QUERY], "limit": ELSEWHERE}
+            found = self.rpc.request("find_servers", query, "runtime.find_servers").result(ELSEWHERE_SECONDS)["servers"]
+            for server in found:
+                if (
+                    server["tools"] is not None
+                    and server["name"] in self.servers
+                    and server["name"] not in self.listings
+                ):
+                    self.fetch(server["name"]).call.result(ELSEWHERE_SECONDS)
+        except MCPError:
+            pass
+        tools = ((each, listing.find(wanted)) for each, listing in list(self.listings.items()) if each != name)
+        calls = (f"await mcp_{self.alias(each)}.{spec.signature}" for each, spec in tools if spec and self.alias(each))
+        return list(calls)[:3]
+
+    # Calls
+
+    def call(
+        self, server: object, tool: str, arguments: Mapping[str, Any] | None, timeout: float | None = None
+    ) -> PendingCall:
+        """Starts a call of a tool as it stands: the host and the server judge it."""
+        name = self.resolve(server)
+        if not isinstance(tool, str):
+            message = f"a tool is given by its name, not by {type(tool).__name__}"
+            raise TypeError(message)
+        if arguments is not None and not isinstance(arguments, Mapping):
+            message = f"{name}.{tool}: the arguments must be a mapping, not {type(arguments).__name__}"
+            raise TypeError(message)
+        if timeout is not None:
+            timeout = late.load(".arguments").seconds(timeout)
+        return self.send(name, tool, dict(arguments or {}), timeout, f"{name}.{tool}")
+
+    @staticmethod
+    def raw(positional: tuple[Any, ...], named: dict[str, Any]) -> tuple[dict[str, Any], Optional[float]]:
+        """Takes the arguments of a tool of which nothing is known."""
+        return late.load(".arguments").fit(late.load(".parameters").Parameters({}), positional, named)
+
+    def send(self, name: str, tool: str, arguments: dict[str, Any], timeout: float | None, label: str) -> PendingCall:
+        """Sends a call."""
+        self._calls[name] = self._calls.get(name, 0) + 1
+        params = {"server": name, "tool": tool, "arguments": arguments, "timeout": timeout}
+        return self.rpc.request("call_tool", params, label, ToolResult)
+
+    def call_unlisted(self, tool: Tool, positional: tuple[Any, ...], named: dict[str, Any]) -> PendingCall:
+        """Starts a call of a tool that was not listed when it was looked up."""
+        name, label = tool._sandpy_server._sandpy_name, tool.__qualname__
+        failure, tool._sandpy_failure = tool._sandpy_failure, None
+        if failure is None and name not in self.listings:
+            if not self.may_wait(name):
+                return self._send_later(tool, positional, named)
+            try:
+                self.listing(name)
+            except MCPError as error:
+                failure = error
+        if failure is not None:
+            number, call = self.rpc.open(label)
+            self.rpc.settle(number, None, _of_tool(failure, name, tool.__name__))
+            return call
+        tool._sandpy_spec = self.find(name, tool.__name__, tool._sandpy_by_alias)
+        return self.send(name, *tool._sandpy_fit(positional, named), label)
+
+    def _send_later(self, tool: Tool, positional: tuple[Any, ...], named: dict[str, Any]) -> PendingCall:
+        """Starts a call whose arguments are looked at once the tools of its server are known."""
+        name, label = tool._sandpy_server._sandpy_name, tool.__qualname__
+        positional, named = _copied(positional, named)
+        number, call = self.rpc.open(label, ToolResult)
+        fetch = self.fetch(name)
+
+        def go_on() -> None:
+            try:
+                tool._sandpy_spec = fetch.call.result().find(tool.__name__, tool._sandpy_by_alias)
+                raw, arguments, timeout = tool._sandpy_fit(positional, named, False)
+                self._calls[name] = self._calls.get(name, 0) + 1
+                params = {"server": name, "tool": raw, "arguments": arguments, "timeout": timeout}
+                self.rpc.send_as(number, label, "call_tool", params)
+            except BaseException as error:
+                self.rpc.calls.pop(number, None)
+                call.settle(None, _of_tool(error, name, tool.__name__))
+
+        self.rpc.unawaited.start(number, label)
+        fetch.then(go_on)
+        return call
+
+
+def _of_tool(error: BaseException, server: str, tool: str) -> BaseException:
+    """Returns the failure of a listing as that of the call that needed it."""
+    if isinstance(error, MCPError) and error.tool is None:
+        return type(error)(error.message, error.server or server, tool, error.kind)
+    return error
+
+
+def _copied(positional: tuple[Any, ...], named: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Copies lists and dicts, which the caller may change before they are sent."""
+
+    def copy(value: Any) -> Any:
+        if type(value) not in (list, dict):
+            return value
+        try:
+            return decode(encode(value))
+        except (TypeError, ValueError, RecursionError):  # said when it is sent
+            return value
+
+    return tuple(map(copy, positional)), {name: copy(value) for name, value in named.items()}
