@@ -3,6 +3,9 @@ import { isWindowsPath } from "./variables.ts";
 
 const SHELLS = /^(?:.*[\\/])?(?:ba|z|da|k|fi)?sh(?:\.exe)?$|^(?:.*[\\/])?(?:cmd|powershell|pwsh)(?:\.exe)?$/i;
 
+const VARIABLE = /^(?:\$\{(?:[^{}]|\{[^{}]*\})*\}|\{(?:env|file):[^{}]*\}|\$\([^()]*\))/;
+const MAX_VARIABLE_CHARS = 1000;
+
 /** A line in words, or the sign in it that only a shell understands. */
 export type Words =
   | { readonly kind: "words"; readonly words: readonly string[] }
@@ -19,6 +22,14 @@ export function splitWords(line: string): Words {
   let quote = "";
   for (let index = 0; index < line.length; index++) {
     const char = line.charAt(index);
+    // What a variable's braces enclose is one word, spaces of a default and all.
+    const [variable] =
+      VARIABLE.exec(quote === "'" ? "" : line.slice(index, index + MAX_VARIABLE_CHARS)) ?? [];
+    if (variable !== undefined) {
+      word = (word ?? "") + variable;
+      index += variable.length - 1;
+      continue;
+    }
     const next = line.charAt(index + 1);
     if (char === "\\" && quote !== "'" && /[\s"'\\$`&|;<>()]/.test(next)) {
       word = (word ?? "") + next;
@@ -45,11 +56,13 @@ export function splitWords(line: string): Words {
 
 /**
  * The program and first arguments of a `command` that may be a whole line. A path with spaces is no line: neither one
- * that exists, nor one of Windows that ends like a program. `resolve` makes a path absolute.
+ * that exists, nor one of Windows that ends like a program, nor one with its arguments beside it. `resolve` makes a path
+ * absolute, with its variables filled in.
  */
-export function splitCommand(command: string, resolve: (path: string) => string): Words {
+export function splitCommand(command: string, hasArgs: boolean, resolve: (path: string) => string): Words {
   const one: Words = { kind: "words", words: [command] };
   if (!/\s/.test(command) || isFile(resolve(command))) return one;
+  if (hasArgs && isPathLike(command)) return one;
   if (isWindowsPath(command) && /\.(?:exe|cmd|bat|com)$/i.test(command)) return one;
   const program = existingPrefix(command, resolve);
   if (program === undefined) return splitWords(command);
@@ -59,12 +72,16 @@ export function splitCommand(command: string, resolve: (path: string) => string)
 
 /** `/Applications/My Tool.app/run --flag`: the longest beginning that is a file and holds a space. */
 function existingPrefix(command: string, resolve: (path: string) => string): string | undefined {
-  if (!/^(?:~|\.{1,2})?[\\/]|^[A-Za-z]:/.test(command)) return undefined;
+  if (!isPathLike(command)) return undefined;
   const ends = Array.from(command.matchAll(/\s+/g), ({ index }) => index).slice(1, 32);
   return ends
     .reverse()
     .map((end) => command.slice(0, end))
     .find((prefix) => isFile(resolve(prefix)));
+}
+
+function isPathLike(command: string): boolean {
+  return /^(?:~|\.{1,2})?[\\/]|^[A-Za-z]:|^\$?\{/.test(command);
 }
 
 function isFile(path: string): boolean {

@@ -81,6 +81,6 @@ export const GEMINI = dialect(["braces", "dollar", "percent"], MILLISECONDS);
 export const QWEN = dialect(["braces", "dollar"], { ...MILLISECONDS, urlAlone: "sse" });
 export const OPENCODE = dialect(["curly"], { ...MILLISECONDS, timeoutOf: "start" });
 export const CONTINUE = dialect(["secrets"], MILLISECONDS);
-export const GOOSE = dialect([], { emptyAllowIsAll: true });
+export const GOOSE = dialect(["braces"], { emptyAllowIsAll: true });
 export const CRUSH = dialect(["braces", "dollar"], { runsShell: true });
 export const MCPORTER = dialect(["braces", "dollar-env"], MILLISECONDS);

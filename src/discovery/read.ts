@@ -90,12 +90,18 @@ async function readText(file: string): Promise<string> {
       );
     }
     const bytes = await handle.readFile();
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return decode(bytes);
   } catch (error) {
     throw error instanceof TypeError ? new Error("it is not UTF-8 text") : error;
   } finally {
     await handle.close();
   }
+}
+
+/** PowerShell writes UTF-16 where nobody tells it not to, with a mark at the beginning. */
+function decode(bytes: Uint8Array): string {
+  const isUtf16 = bytes[0] === 0xff && bytes[1] === 0xfe;
+  return new TextDecoder(isUtf16 ? "utf-16le" : "utf-8", { fatal: true }).decode(bytes);
 }
 
 function problem(where: string, message: string): ReadOutcome {

@@ -47,7 +47,7 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
     "fine: http https://crush.example/mcp | deny x | call 15000",
     "literal: npx -y 'my server' | K=V | call 20000",
     "web: http https://rc.example/mcp | X-Key=s-1 | deny rm",
-    'risky: $(which x) NEEDS the output of the shell command in "command", which is never run',
+    `risky: '$(which x)' NEEDS the output of the shell command in "command", which is never run`,
   ],
   cursor: [
     'web: auto https://cursor.example/mcp | oauth {"clientId":"eu","clientSecret":"s","scopes":["a","b"]}',
@@ -112,7 +112,7 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
     '! ./.vscode/mcp.json:8:13: servers.pipe: expected an address that begins with http:// or https://, found one with "unix:"',
   ],
   templates: [
-    'made: {{ .Command }} a NEEDS the template "{{ .Command }}" to be filled in',
+    `made: '{{ .Command }}' a NEEDS the template "{{ .Command }}" to be filled in`,
     "format: docker ps --format '{{json .}}'",
     'site: auto https://{% host %}/mcp NEEDS the template "{% host %}" to be filled in',
   ],

@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: variables as files write them
 import { afterAll, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,6 +18,8 @@ describe("a line", () => {
     [String.raw`node C:\srv\index.js`, ["node", String.raw`C:\srv\index.js`]],
     [String.raw`a 'b\ c'`, ["a", String.raw`b\ c`]],
     ["a 'x && y'", ["a", "x && y"]],
+    ["${A:-b c} {file:my key.txt} ${B}d", ["${A:-b c}", "{file:my key.txt}", "${B}d"]],
+    ["a $(b | c) d", ["a", "$(b | c)", "d"]],
     ["  ", []],
   ])("is split into words: %s", (line, words) => {
     expect(splitWords(line)).toEqual({ kind: "words", words });
@@ -49,8 +52,14 @@ describe("a command", () => {
     ["./No Tool.app/run", ["./No", "Tool.app/run"]],
     [String.raw`C:\Program Files\nodejs\npx.cmd`, [String.raw`C:\Program Files\nodejs\npx.cmd`]],
   ])("is a program and its first arguments: %s", (command, words) => {
-    expect(splitCommand(command, within)).toEqual({ kind: "words", words });
+    expect(splitCommand(command, false, within)).toEqual({ kind: "words", words });
   });
+});
+
+test("a path with its arguments beside it is no line, although nothing is there", () => {
+  for (const command of ["/opt/My Tools/run", String.raw`C:\My Tools\run`, "${HOME}/My Tools/run"]) {
+    expect(splitCommand(command, true, within)).toEqual({ kind: "words", words: [command] });
+  }
 });
 
 test.each([

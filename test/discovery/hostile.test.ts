@@ -55,6 +55,24 @@ describe("a file that is not as it should be leaves the others alone", () => {
   });
 });
 
+test.each([
+  ["UTF-8 with a mark", (text: string) => Buffer.from(`\uFEFF${text}`)],
+  ["UTF-16 of PowerShell", (text: string) => Buffer.from(`\uFEFF${text}`, "utf16le")],
+  ["lines of Windows", (text: string) => Buffer.from(text.replaceAll("\n", "\r\n"))],
+])("a file in %s is read", async (_what, encode) => {
+  const file = machine.write("home/.cursor/mcp.json", "");
+  writeFileSync(file, encode('{\n  // ü\n  "mcpServers": { "高": { "command": "é" } }\n}\n'));
+  const toml = machine.write("home/.codex/config.toml", "");
+  writeFileSync(toml, encode('# ü\n[mcp_servers.t]\ncommand = "t"\n'));
+  const yaml = machine.write("home/.config/goose/config.yaml", "");
+  writeFileSync(yaml, encode("# ü\nextensions:\n  y:\n    type: stdio\n    cmd: y\n"));
+
+  const { servers, problems } = await machine.discover();
+
+  expect(problems).toEqual([]);
+  expect(servers.map((server) => machine.render(server))).toEqual(["good: x", "t: t", "y: y", "高: é"]);
+});
+
 test("names of JavaScript's own are names like others", async () => {
   machine.write(
     "home/.cursor/mcp.json",

@@ -29,21 +29,16 @@ export function readStdio(
   const written = fields.command;
   const split = Array.isArray(written)
     ? ({ kind: "words", words: written } as const)
-    : splitCommand(expand(written.trim()), resolve);
+    : splitCommand(written.trim(), fields.args.length > 0, (path) => resolve(expand(path)));
   if (split.kind === "unclosed") return { fault: `a closing ${split.quote}`, at: "command" };
-  const isSplit = split.kind === "words";
-  if (!isSplit) {
+  if (split.kind === "shell") {
     expander.need(
       `a shell for ${JSON.stringify(split.sign)} in "command", which is never used (expected a program and "args")`,
     );
   }
-  const first = isSplit
-    ? Array.isArray(written)
-      ? split.words.map(expand)
-      : split.words
-    : [String(written)];
+  const first = split.kind === "words" ? split.words : [String(written)];
   const [program = "", ...args] = unwrapForeign(
-    [...first, ...fields.args.map(expand)].map((word) => expandTilde(word, config.homeDir)),
+    [...first, ...fields.args].map((word) => expandTilde(expand(word), config.homeDir)),
     config.platform,
   );
   if (program === "") return { fault: "the program to start, found empty text", at: "command" };
