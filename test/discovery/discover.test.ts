@@ -159,10 +159,10 @@ describe("the same name in two files", () => {
     expect(servers.map(({ name, alias, transport }) => [name, alias, commandOf(transport)])).toEqual([
       ["git", "git", "git-a"],
       ["same", "same", "s"],
-      ["git@work", "git_work", "z"],
-      ["git@work-2", "git_work_2", "git-b"],
+      ["git@work", "git_work_2", "z"],
+      ["git@work-2", "git_work_2_2", "git-b"],
       ["same-2", "same_2", "s"],
-      ["git-work", "git_work_3", "y"],
+      ["git-work", "git_work", "y"],
     ]);
     expect(problems).toEqual([
       'MCPs/work.json: "git" is a different server in MCPs/home.json; this one is called "git@work-2"',
