@@ -20,6 +20,7 @@ DISPLAY = b'{"type":"display",'
 _EXECUTE = b'["k",{"type":"execute","id":'
 _DONE = b'{"type":"done","id":'
 _DIGITS = 16
+MAX_TO_HOST = 1024 * 1024
 
 
 def execute_id(line: bytes) -> int | None:
@@ -104,6 +105,11 @@ class Queue:
 
 class Host(Queue):
     """What waits for the host."""
+
+    @property
+    def keeps_up(self) -> bool:
+        """Whether it takes what there is; else no more is read from the kernel."""
+        return self.size < MAX_TO_HOST
 
     def say(self, frame: dict[str, Any]) -> None:
         """Queues one frame of the supervisor's own."""

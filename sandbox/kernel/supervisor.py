@@ -10,11 +10,12 @@ import time
 from . import late, process, runner
 from .codec import decode
 from .hello import PROTOCOL, hello
+from .outlet import Outlets
 from .process import complain
 from .relay import DISPLAY, Host, Lines, LineTooLongError, Queue, Text, done_id, execute_id, pending
 from .spill import Spill
 from .suppress import Suppress
-from .watcher import EVENT_READ, EVENT_WRITE, Watcher
+from .watcher import EVENT_READ, EVENT_WRITE, Watcher, time_to
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 CHUNK = 64 * 1024  # what a pipe holds; malloc maps larger buffers anew for each read
 STREAM_BYTES = 64 * 1024
-MAX_TO_HOST = 1024 * 1024
 MAX_TO_KERNEL = 128 * 1024 * 1024
 WRAPPING = len(b'["k",]')
 HANGUP_SECONDS = 1.0
@@ -39,6 +39,7 @@ class Supervisor:
         self.host = Host(1)
         self.say = self.host.say
         self.spill = Spill(settings.get("output_bytes"), self.say)
+        self.outlets = Outlets(None if settings.get("whole_output") else self.spill.head_bytes, self.say)
         self.from_host = Lines(self.max_line)
         self.watcher = Watcher(late.warm_up)
         self.generation = 0
@@ -61,10 +62,12 @@ class Supervisor:
                 self.end(0)  # the host is gone
             self.update_interest()
             generation = self.generation
-            patience = None if self.hangup is None else max(0.0, self.hangup - time.monotonic())
+            patience = time_to(self.hangup, self.outlets.due if self.host.keeps_up else None)
             for callback, mask in self.watcher.wait(patience, self.executing is None and not self.host.parts):
                 if self.generation == generation:  # else the descriptors of these events are gone
                     callback(mask)
+            if self.host.keeps_up:
+                self.outlets.flush_due()
             if self.hangup is not None and time.monotonic() >= self.hangup:
                 self.end_kernel("protocol", "the kernel closed its channel to the supervisor")
 
@@ -76,15 +79,13 @@ class Supervisor:
 
     def update_interest(self) -> None:
         """Reads from the kernel only while the host keeps up, and writes where something waits."""
-        keeping_up = self.host.size < MAX_TO_HOST
         self.watcher.set(0, EVENT_READ, self.on_host)
         self.watcher.set(1, EVENT_WRITE if self.host.parts else 0, lambda _: None)
         self.watcher.set(self.wakeup, EVENT_READ, self.on_child)
         for fd, callback in self.sources.items():
-            self.watcher.set(fd, EVENT_READ if keeping_up else 0, callback)
-        self.watcher.set(
-            self.kernel.frames_in, EVENT_WRITE if self.to_kernel.parts else 0, lambda _: self.flush_kernel()
-        )
+            self.watcher.set(fd, EVENT_READ if self.host.keeps_up else 0, callback)
+        unsent = EVENT_WRITE if self.to_kernel.parts else 0
+        self.watcher.set(self.kernel.frames_in, unsent, lambda _: self.flush_kernel())
 
     # From the host
 
@@ -116,6 +117,7 @@ class Supervisor:
             self.executing = execute
             self.interrupts = 0
             self.useless = -1
+            self.outlets.restart()
             self.spill.begin(self.executing)
         # The first LF ends what user code may have written into the pipe; empty lines mean nothing.
         self.to_kernel.put(b"\n", line[5:-1], b"\n")
@@ -180,6 +182,7 @@ class Supervisor:
         for line in lines:
             if self.executing is not None and done_id(line) == self.executing:
                 self.executing = None
+                self.outlets.restart()
                 self.spill.end()
             self.host.relay(line)
             if line.startswith(DISPLAY):
@@ -212,11 +215,9 @@ class Supervisor:
             self.stream(text, chunk)
 
     def stream(self, text: Text, chunk: bytes, final: bool = False) -> None:
-        """Queues one stream frame."""
+        """Takes output, of which the host gets its part."""
         self.spill.take(text.name, chunk)
-        data = text.decode(chunk, final)
-        if data:
-            self.say({"type": "stream", "name": text.name, "data": data})
+        self.outlets.put(text.name, text.decode(chunk, final))
 
     # The kernel's life
 
@@ -261,6 +262,7 @@ class Supervisor:
         for fd in (*self.sources, dead.frames_in):
             self.watcher.set(fd, 0, lambda _: None)
         dead.close()
+        self.outlets.restart()
         self.spill.end()
         self.say({"type": "died", "generation": dead.generation, "execution": self.executing, **cause})
         self.useless = 0 if cause["reason"] == "reset" else self.useless + 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import select
+import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,6 +15,12 @@ EVENT_READ = select.POLLIN
 EVENT_WRITE = select.POLLOUT
 
 QUIET_SECONDS = 0.2  # longer than the kernel waits before it does the same: one after the other
+
+
+def time_to(*times: float | None) -> float | None:
+    """Returns the seconds until the first of some times, None where there is none."""
+    known = [each for each in times if each is not None]
+    return max(0.0, min(known) - time.monotonic()) if known else None
 
 
 class Watcher:

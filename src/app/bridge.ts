@@ -11,7 +11,7 @@ import type { StdioServing } from "../mcp/stdio.ts";
 import type { KernelSource } from "../session/kernel-source.ts";
 import { createSession } from "../session/python-session.ts";
 import type { Session } from "../session/session.ts";
-import { KernelLauncher } from "./kernel-launcher.ts";
+import { KernelLauncher, type KernelLauncherOptions } from "./kernel-launcher.ts";
 import { openUpstream } from "./open-upstream.ts";
 import { createSessionRunner } from "./session-runner.ts";
 import { serveOnceSpokenTo } from "./stdio-service.ts";
@@ -47,19 +47,24 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
   const upstream = openUpstream(config, { log, selfPath });
   scope.add("the upstream servers", () => upstream.close());
   const closing = new AbortController();
-  const createLauncher = (pullWaitMs: number, onLaunch?: () => void) =>
+  const createLauncher = (
+    options: Pick<KernelLauncherOptions, "pullWaitMs" | "wholeOutput" | "onLaunch">,
+  ): KernelLauncher =>
     new KernelLauncher({
+      ...options,
       config,
       log,
       findEngine: (signal) =>
         detectEngine({ engine: config.engine, ociRuntime: config.ociRuntime, env: config.env, log }, signal),
-      pullWaitMs,
-      onLaunch,
       signal: closing.signal,
     });
   const launched = Promise.withResolvers<void>();
   const pool = new WarmPool({
-    kernels: createLauncher(CALL_PULL_WAIT_MS, launched.resolve),
+    kernels: createLauncher({
+      pullWaitMs: CALL_PULL_WAIT_MS,
+      wholeOutput: false,
+      onLaunch: launched.resolve,
+    }),
     log,
     idleTimeoutMs: config.idleTimeoutMs,
   });
@@ -89,7 +94,11 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
   };
 
   return {
-    openSession: () => openSession(createLauncher(SHELL_PULL_WAIT_MS), upstream.openSession()),
+    openSession: () =>
+      openSession(
+        createLauncher({ pullWaitMs: SHELL_PULL_WAIT_MS, wholeOutput: true }),
+        upstream.openSession(),
+      ),
     serveStdio(io) {
       const { outputMode } = config;
       const defaults = {

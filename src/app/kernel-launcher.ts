@@ -22,6 +22,8 @@ export interface KernelLauncherOptions {
   readonly log: Log;
   /** Looks for an engine; called at the first start, and again after it failed. */
   readonly findEngine: (signal: AbortSignal) => Promise<ContainerEngine>;
+  /** Whether all output of the sandboxes is wanted, and not only what a result keeps of it. */
+  readonly wholeOutput: boolean;
   /** How long a start waits for an image that is being pulled. */
   readonly pullWaitMs: number;
   /** Called when the engine's client runs, which takes the longest part of a start. */
@@ -104,6 +106,7 @@ export class KernelLauncher implements KernelSource {
       protocol: PROTOCOL,
       max_frame_bytes: MAX_FRAME_BYTES,
       output_bytes: config.maxOutputChars,
+      whole_output: this.#options.wholeOutput,
       rlimits: engine.info.enforcesLimits
         ? null
         : { memory_bytes: config.memoryBytes, processes: config.pids },

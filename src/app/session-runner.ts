@@ -14,7 +14,7 @@ export function createSessionRunner(session: Session, config: Config): PythonRun
           servers: request.servers,
           timeoutMs: request.timeoutSeconds === undefined ? config.timeoutMs : request.timeoutSeconds * 1000,
           onStart,
-          ...(onOutput === undefined ? {} : { onOutput: (_name, text) => onOutput(text) }),
+          ...(onOutput === undefined ? {} : { onOutput: (_name, text, skipped) => onOutput(text, skipped) }),
         },
         signal,
       );

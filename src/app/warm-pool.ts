@@ -136,8 +136,8 @@ class AttachableEvents implements KernelEvents {
     return !this.#ended;
   }
 
-  onStream(name: "stdout" | "stderr", text: string): void | Promise<void> {
-    return this.#taker?.onStream(name, text);
+  onStream(...output: Parameters<KernelEvents["onStream"]>): void | Promise<void> {
+    return this.#taker?.onStream(...output);
   }
 
   onDisplay(...shown: Parameters<KernelEvents["onDisplay"]>): void {

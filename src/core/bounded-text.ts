@@ -3,7 +3,7 @@
  * them. Memory stays at about twice `maxChars` however much is appended.
  */
 export class BoundedText {
-  readonly #headMax: number;
+  #headMax: number;
   readonly #tailMax: number;
   #head = "";
   #tail = "";
@@ -23,6 +23,13 @@ export class BoundedText {
     if (this.#tail.length > 2 * this.#tailMax + 4096) this.#trim();
   }
 
+  /** Counts text that was left out before it came here: what follows is not joined to what there is. */
+  skip(units: number): void {
+    this.#headMax = this.#head.length;
+    this.#dropped += this.#tail.length + units;
+    this.#tail = "";
+  }
+
   /** Units left out so far. */
   get dropped(): number {
     this.#trim();
@@ -30,7 +37,7 @@ export class BoundedText {
   }
 
   get isEmpty(): boolean {
-    return this.#head === "";
+    return this.#head === "" && this.#tail === "";
   }
 
   /** The text; where some was left out, `marker(count)` stands between head and tail. Never splits a pair in two. */

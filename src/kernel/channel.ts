@@ -7,6 +7,8 @@ import { type IncomingLine, MAX_FRAME_BYTES, parseLine } from "./protocol.ts";
 const MAX_LOGGED = 5;
 /** After so long without a pause, timers and other peers get their turn: a sandbox can write without end. */
 const MAX_BUSY_MS = 20;
+/** Output in a stream makes garbage several times its size, which Bun is slow to take for a reason to collect. */
+const COLLECT_BYTES = 16 * 1024 * 1024;
 
 /**
  * Reads frames from the sandbox until its output ends and hands each to `onLine`, with its length and in order; where
@@ -22,7 +24,13 @@ export async function readFrames(
   const splitter = new LineSplitter(MAX_FRAME_BYTES + 16);
   let invalid = 0;
   let busySince = performance.now();
+  let uncollected = 0;
   for await (const chunk of stdout) {
+    uncollected += chunk.length;
+    if (uncollected > COLLECT_BYTES) {
+      uncollected = 0;
+      Bun.gc(true);
+    }
     for (const split of splitter.push(chunk)) {
       if (split.kind === "overflow") return "overflow";
       const parsed = parseLine(split.bytes);

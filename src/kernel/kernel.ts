@@ -29,8 +29,8 @@ export type ExecutionEnd =
 
 /** What a kernel reports by itself. None may throw. */
 export interface KernelEvents {
-  /** A promise holds back the sandbox until it settles. */
-  onStream(name: "stdout" | "stderr", text: string): void | Promise<void>;
+  /** `skipped` characters that came before the text were not sent. A promise holds back the sandbox until it settles. */
+  onStream(name: "stdout" | "stderr", text: string, skipped: number): void | Promise<void>;
   /** The code showed an image; it may also be a forged one. */
   onDisplay(frame: DisplayFrame): void;
   /** The whole of a stream of the running execution is in a file of the sandbox. */
@@ -194,7 +194,7 @@ class FrameKernel implements Kernel {
         this.#hello.resolve(frame);
         return;
       case "stream":
-        return this.#options.events.onStream(frame.name, frame.data);
+        return this.#options.events.onStream(frame.name, frame.data, frame.skipped);
       case "spilled":
         this.#options.events.onSpilled(frame);
         return;

@@ -30,7 +30,12 @@ const nullableText = z.string().nullable();
 const supervisorFrameSchema = z.discriminatedUnion("type", [
   z.object({ type: z.literal("hello"), protocol: z.int(), bundle: z.string(), python: z.string() }),
   z.object({ type: z.literal("ready"), generation: z.int().positive() }),
-  z.object({ type: z.literal("stream"), name: z.enum(["stdout", "stderr"]), data: z.string() }),
+  z.object({
+    type: z.literal("stream"),
+    name: z.enum(["stdout", "stderr"]),
+    data: z.string(),
+    skipped: z.int().nonnegative().default(0),
+  }),
   z.object({
     type: z.literal("died"),
     generation: z.int().positive(),
@@ -80,6 +85,7 @@ export type DoneFrame = Extract<KernelFrame, { type: "done" }>;
 export type RpcFrame = Extract<KernelFrame, { type: "rpc" }>;
 export type DisplayFrame = Extract<KernelFrame, { type: "display" }>;
 export type DiedFrame = Extract<SupervisorFrame, { type: "died" }>;
+export type StreamFrame = Extract<SupervisorFrame, { type: "stream" }>;
 export type SpilledFrame = Extract<SupervisorFrame, { type: "spilled" }>;
 
 export type IncomingLine = readonly ["s", SupervisorFrame] | readonly ["k", KernelFrame];
@@ -128,6 +134,8 @@ export interface SandboxSettings {
   readonly rlimits: { readonly memory_bytes: number; readonly processes: number } | null;
   /** How much of a stream of one execution the host keeps: what goes beyond is also written to a file; 65536 if absent. */
   readonly output_bytes?: number;
+  /** All output is to be sent, not only what the host keeps of it: false if absent. */
+  readonly whole_output?: boolean;
 }
 
 function isBase64(text: string): boolean {

@@ -21,6 +21,7 @@ import listing from "../../sandbox/kernel/listing.py" with { type: "text" };
 import loop from "../../sandbox/kernel/loop.py" with { type: "text" };
 import manual from "../../sandbox/kernel/manual.py" with { type: "text" };
 import names from "../../sandbox/kernel/names.py" with { type: "text" };
+import outlet from "../../sandbox/kernel/outlet.py" with { type: "text" };
 import parameters from "../../sandbox/kernel/parameters.py" with { type: "text" };
 import parts from "../../sandbox/kernel/parts.py" with { type: "text" };
 import pretty from "../../sandbox/kernel/pretty.py" with { type: "text" };
@@ -67,6 +68,7 @@ const FILES: Readonly<Record<string, string>> = {
   "manual.py": manual,
   "names.py": names,
   "parameters.py": parameters,
+  "outlet.py": outlet,
   "parts.py": parts,
   "pretty.py": pretty,
   "process.py": processes,

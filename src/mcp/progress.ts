@@ -28,9 +28,11 @@ export class ProgressStream {
     this.#notify = notify;
   }
 
-  append(text: string): void {
+  /** `skipped` characters that came before the text are not in it. */
+  append(text: string, skipped = 0): void {
     if (this.#stopped || text === "") return;
-    this.#progress += text.length;
+    this.#progress += skipped + text.length;
+    if (skipped > 0) this.#pending.skip(skipped);
     this.#pending.append(text);
     if (!this.#pumping) void this.#pump();
   }

@@ -9,7 +9,8 @@ export interface RunRequest {
   readonly servers: readonly string[];
   /** `undefined` for the configured default. */
   readonly timeoutSeconds: number | undefined;
-  readonly onOutput: ((text: string) => void) | undefined;
+  /** `skipped` characters that came before the text are not in it. */
+  readonly onOutput: ((text: string, skipped: number) => void) | undefined;
   /** Called when it is this run's turn: what upstream servers ask from now on is for it. */
   readonly onStart: () => void;
 }

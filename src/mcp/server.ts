@@ -71,7 +71,7 @@ async function runPython(
   const parsed = parseArguments(raw, options.defaults);
   if (parsed.kind === "invalid") return renderRefusal("validation_error", "USAGE", parsed.message);
   return peer.conduct(context, async (run, started) => {
-    const onOutput = run.progress && ((text: string) => run.progress?.append(text));
+    const onOutput = run.progress && ((text: string, skipped: number) => run.progress?.append(text, skipped));
     const { shutdown } = options;
     const signal = shutdown === undefined ? run.signal : AbortSignal.any([run.signal, shutdown]);
     try {

@@ -44,7 +44,7 @@ export interface ExecuteRequest {
   readonly onStart?: () => void;
   /**
    * Called with output as it arrives; must not throw and must bound what it keeps. A promise holds the program back
-   * until it settles, as a full pipe does.
+   * until it settles, as a full pipe does. `skipped` characters that came before the text are not in it.
    */
-  readonly onOutput?: (name: "stdout" | "stderr", text: string) => void | Promise<void>;
+  readonly onOutput?: (name: "stdout" | "stderr", text: string, skipped: number) => void | Promise<void>;
 }

@@ -14,7 +14,9 @@ export class CapturedOutput {
     this.#streams = { stdout: new BoundedText(maxChars), stderr: new BoundedText(maxChars) };
   }
 
-  append(name: StreamName, text: string): void {
+  /** `skipped` characters that came before the text are not in it. */
+  append(name: StreamName, text: string, skipped: number): void {
+    if (skipped > 0) this.#streams[name].skip(skipped);
     this.#streams[name].append(text);
   }
 

@@ -222,9 +222,9 @@ class PythonSession implements Session {
 
   #events(): KernelEvents {
     return {
-      onStream: (name, text) => {
-        (this.#cell?.output ?? this.#late).append(name, text);
-        return this.#cell?.live.show(name, text);
+      onStream: (name, text, skipped) => {
+        (this.#cell?.output ?? this.#late).append(name, text, skipped);
+        return this.#cell?.live.show(name, text, skipped);
       },
       onDisplay: (frame) => this.#cell?.images.add(frame),
       onSpilled: (frame) => this.#cell?.output.noteFile(frame),

@@ -147,8 +147,8 @@ describe("its output", () => {
   test("goes to its own streams as it comes, and is not repeated at the end", async () => {
     const world = new CliWorld();
     world.execute = async ({ onOutput }) => {
-      await onOutput?.("stdout", "out ü\n");
-      await onOutput?.("stderr", "err\n");
+      await onOutput?.("stdout", "out ü\n", 0);
+      await onOutput?.("stderr", "err\n", 0);
       return { ...OK, stdout: { text: "out ü\n", dropped: 0 }, result: "'value'" };
     };
     expect(await world.run("run", FILE)).toEqual({ code: 0, stdout: "out ü\n", stderr: "err\n" });
@@ -161,7 +161,7 @@ describe("its output", () => {
     let held = 0;
     world.execute = async ({ onOutput }) => {
       for (let count = 0; count < 5; count++) {
-        const waiting = onOutput?.("stdout", piece);
+        const waiting = onOutput?.("stdout", piece, 0);
         if (waiting instanceof Promise) {
           held++;
           world.stdout.resume();

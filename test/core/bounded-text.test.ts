@@ -22,6 +22,21 @@ describe("BoundedText", () => {
     expect([text.toString(marker), text.dropped, text.isEmpty]).toEqual([expected, dropped, expected === ""]);
   });
 
+  test("counts what was left out before it, and joins nothing over the gap", () => {
+    const text = filled(6, "abcd");
+    text.skip(5);
+    text.append("xy");
+    expect([text.toString(marker), text.dropped]).toEqual(["abc<6>xy", 6]);
+    const early = filled(6, "a");
+    early.skip(2);
+    early.append("bcdefgh");
+    expect([early.toString(marker), early.dropped]).toEqual(["a<6>fgh", 6]);
+    const first = new BoundedText(6);
+    first.skip(2);
+    first.append("x");
+    expect([first.toString(marker), first.isEmpty]).toEqual(["<2>x", false]);
+  });
+
   test("never leaves half of a surrogate pair", () => {
     const text = filled(6, "ab😀cdefgh😀i").toString(marker);
     expect(text.isWellFormed()).toBe(true);

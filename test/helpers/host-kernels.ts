@@ -9,14 +9,22 @@ import { createMemoryLog } from "./logs.ts";
 const log = createMemoryLog();
 
 /** The real Python program as processes of this machine in the place of containers; `sandboxes` are all it started. */
-export function createHostKernels(): KernelSource & { readonly sandboxes: readonly Sandbox[] } {
+export function createHostKernels(
+  wholeOutput = false,
+): KernelSource & { readonly sandboxes: readonly Sandbox[] } {
   const sandboxes: Sandbox[] = [];
   return {
     sandboxes,
     async start(events, signal) {
       const sandbox = await startHostSandbox(SANDBOX_COMMAND);
       sandboxes.push(sandbox);
-      const settings = { protocol: PROTOCOL, max_frame_bytes: MAX_FRAME_BYTES, rlimits: null };
+      const settings = {
+        protocol: PROTOCOL,
+        max_frame_bytes: MAX_FRAME_BYTES,
+        output_bytes: 1000,
+        whole_output: wholeOutput,
+        rlimits: null,
+      };
       const kernel = await startKernel({ sandbox, settings, events, log, helloDeadlineMs: 20_000, signal });
       return { kernel, notes: [] };
     },

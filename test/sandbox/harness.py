@@ -35,7 +35,7 @@ def sources() -> dict[str, str]:
 
 def payload(settings: dict | None = None) -> bytes:
     """Renders what the host writes before the first frame."""
-    default = {"protocol": 1, "max_frame_bytes": 32 * 1024 * 1024, "rlimits": None}
+    default = {"protocol": 1, "max_frame_bytes": 32 * 1024 * 1024, "rlimits": None, "whole_output": True}
     body = json.dumps({"files": sources(), "settings": {**default, **(settings or {})}}).encode()
     return b"%010d" % len(body) + body
 

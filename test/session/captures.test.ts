@@ -5,8 +5,8 @@ import { CapturedOutput } from "../../src/session/output.ts";
 describe("CapturedOutput", () => {
   test("keeps the streams apart, and head and tail of a long one", () => {
     const output = new CapturedOutput(10);
-    output.append("stdout", "abcdefghijklmnop");
-    output.append("stderr", "short");
+    output.append("stdout", "abcdefghijklmnop", 0);
+    output.append("stderr", "short", 0);
     expect(output.read("stdout")).toEqual({ text: "abcde\n[… 6 characters left out …]\nlmnop", dropped: 6 });
     expect(output.read("stderr")).toEqual({ text: "short", dropped: 0 });
   });
@@ -16,11 +16,23 @@ describe("CapturedOutput", () => {
     [12, "the first 12 of 16 bytes are"],
   ])("names the file that has the rest (%i bytes kept)", (kept, words) => {
     const output = new CapturedOutput(10);
-    output.append("stdout", "abcdefghijklmnop");
+    output.append("stdout", "abcdefghijklmnop", 0);
     output.noteFile({ type: "spilled", name: "stdout", path: "/tmp/x.txt", bytes: 16, kept });
     expect(output.read("stdout").text).toBe(
       `abcde\n[… 6 characters left out; ${words} in the sandbox: /tmp/x.txt …]\nlmnop`,
     );
+  });
+});
+
+describe("CapturedOutput of a sandbox that keeps back what would be left out", () => {
+  test("counts what was not sent", () => {
+    const output = new CapturedOutput(10);
+    output.append("stdout", "abcdefgh", 0);
+    output.append("stdout", "uvwxyz", 100);
+    expect(output.read("stdout")).toEqual({
+      text: "abcde\n[… 104 characters left out …]\nvwxyz",
+      dropped: 104,
+    });
   });
 });
 

@@ -75,6 +75,14 @@ describe("a session", () => {
     expect(await run(session, "x + 1")).toMatchObject({ ...ok, result: "6" });
   });
 
+  test("keeps head and tail of much output, however it comes, and counts what is missing", async () => {
+    const outcome = await run(openSession(), "for i in range(60_000): print(i, '\u{1f600}')");
+    const all = Array.from({ length: 60_000 }, (_, i) => `${i} \u{1f600}\n`).join("");
+    const [head = "", tail = ""] = outcome.stdout.text.split(/\n\[….*…\]\n/);
+    expect([head, tail]).toEqual([all.slice(0, 500), all.slice(-500).toWellFormed()]);
+    expect(outcome.stdout.dropped).toBe(all.length - 1000);
+  });
+
   test("marks output that comes between two calls as late, in the next result", async () => {
     const { source, happened } = observe("onStream");
     const session = openSession({ kernels: source });
@@ -178,7 +186,7 @@ describe("a session", () => {
   });
 
   test("holds the program back when its output is not taken", async () => {
-    const session = openSession();
+    const session = openSession({ kernels: createHostKernels(true) });
     let taken = 0;
     let most = 0;
     let waiting = 0;
@@ -201,7 +209,7 @@ describe("a session", () => {
   });
 
   test("stops a program whose output nobody takes", async () => {
-    const session = openSession();
+    const session = openSession({ kernels: createHostKernels(true) });
     await run(session, "kept = 1");
     const outcome = await session.execute(
       {
