@@ -6,6 +6,7 @@ import { type Closable, Scope } from "../core/lifecycle.ts";
 import type { Log } from "../core/log.ts";
 import { VERSION } from "../core/version.ts";
 import type { HostTools } from "../kernel/host-tools.ts";
+import { MANUAL } from "../kernel/manual.ts";
 import { parseRpc } from "../kernel/rpc.ts";
 import type { StdioServing } from "../mcp/stdio.ts";
 import type { KernelSource } from "../session/kernel-source.ts";
@@ -13,6 +14,7 @@ import { createSession } from "../session/python-session.ts";
 import type { Session } from "../session/session.ts";
 import { KernelLauncher, type KernelLauncherOptions } from "./kernel-launcher.ts";
 import { openUpstream } from "./open-upstream.ts";
+import { createServerNames } from "./server-names.ts";
 import { createSessionRunner } from "./session-runner.ts";
 import { serveOnceSpokenTo } from "./stdio-service.ts";
 import { WarmPool } from "./warm-pool.ts";
@@ -118,6 +120,7 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
             import("../mcp/client-peer.ts"),
           ]);
           const peer = new McpClientPeer();
+          const servers = createServerNames(upstream);
           const runner = createSessionRunner(openSession(pool, upstream.openSession(peer)), config);
           const serving = serveStdio({
             createServer(shutdown) {
@@ -130,6 +133,8 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
                 log,
                 shutdown,
                 peer,
+                servers,
+                manual: MANUAL,
               });
             },
             log,

@@ -19,13 +19,6 @@ export const MAX_CODE_BYTES = 16 * 1024 * 1024;
 const MAX_SERVERS = 256;
 const MAX_QUOTED_CHARS = 120;
 
-/** What a model must know to succeed at its first try. Each word is paid for in every conversation. */
-export const RUN_PYTHON_DESCRIPTION = `Run Python in a sandbox without network. Variables persist between calls; top-level await works; the last expression's value is shown. Code can call the user's other MCP servers:
-runtime.discovered_servers()
-await runtime.query_tool_docs(server)  # signatures
-await runtime.query_tool_docs(server, tool, detail="full")  # schema
-r = await mcp_<alias>.<tool>(**kwargs)  # r.text, r.data; errors raise`;
-
 /** The JSON schema that clients see. It is advice: {@link parseArguments} checks, in words that a model can act on. */
 export function inputJsonSchema(limits: RunPythonLimits): Record<string, unknown> {
   const { $schema: _, additionalProperties: __, ...schema } = z.toJSONSchema(argumentsSchema(limits));

@@ -8,15 +8,10 @@ import {
 import { renderError, toBridgeError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import type { McpClientPeer } from "./client-peer.ts";
+import { ListedTool, type ServerNames } from "./listed-tool.ts";
 import type { PythonRunner } from "./python-runner.ts";
 import { type OutputMode, renderRefusal, renderRunResult, type ToolAnswer } from "./render-result.ts";
-import {
-  inputJsonSchema,
-  parseArguments,
-  RUN_PYTHON,
-  RUN_PYTHON_DESCRIPTION,
-  type RunPythonLimits,
-} from "./run-python.ts";
+import { inputJsonSchema, parseArguments, RUN_PYTHON, type RunPythonLimits } from "./run-python.ts";
 
 const LATE = "The run that this answers is over, or is answered by another request. Call run_python again.";
 
@@ -31,19 +26,38 @@ export interface ServerOptions {
   readonly shutdown?: AbortSignal;
   /** The client of the connection, as upstream servers reach it. */
   readonly peer: McpClientPeer;
+  /** The servers that the description of the tool names; absent: none is known. */
+  readonly servers?: ServerNames;
+  /** The manual for models, in Markdown. */
+  readonly manual: string;
 }
 
-/** Creates the MCP server for one connection. Cheap: it holds nothing, so any number of them may exist. */
+/** The address of the manual, as in the system that this one follows. */
+const MANUAL_URI = "resource://mcp-server-code-execution-mode/capabilities";
+const NO_SERVERS: ServerNames = { read: async () => [], onRead: () => () => undefined };
+
+/** Creates the MCP server for one connection; what it holds, it lets go of when `shutdown` is aborted. */
 export function createServer(runner: PythonRunner, options: ServerOptions): McpServer {
   const server = new McpServer(
     { name: options.name, version: options.version },
-    { capabilities: { tools: { listChanged: false }, logging: {} } },
+    { capabilities: { tools: { listChanged: true }, resources: { listChanged: false }, logging: {} } },
   );
   options.peer.attach(server);
-  server.registerTool(
-    RUN_PYTHON,
-    { description: RUN_PYTHON_DESCRIPTION, inputSchema: permissiveSchema(options.defaults) },
-    (raw, context) => runPython(runner, options, raw, context),
+  const tool = new ListedTool(options.servers ?? NO_SERVERS, () => server.sendToolListChanged());
+  options.shutdown?.addEventListener("abort", () => tool.close(), { once: true });
+  server.registerTool(RUN_PYTHON, { inputSchema: permissiveSchema(options.defaults) }, (raw, context) =>
+    runPython(runner, options, raw, context),
+  );
+  const inputSchema = { type: "object" as const, ...inputJsonSchema(options.defaults) };
+  // In place of the SDK's own, which has no time to find out what the description is.
+  server.server.setRequestHandler("tools/list", async () => ({
+    tools: [{ name: RUN_PYTHON, description: await tool.describe(), inputSchema }],
+  }));
+  server.registerResource(
+    "capabilities",
+    MANUAL_URI,
+    { description: "How to use run_python", mimeType: "text/markdown" },
+    ({ href }) => ({ contents: [{ uri: href, mimeType: "text/markdown", text: options.manual }] }),
   );
   return server;
 }

@@ -57,6 +57,10 @@ export interface Upstream extends Closable {
   ask(server: string, signal: AbortSignal): Promise<KnownServer>;
   /** What is known of the servers' tools, whether they run or not. */
   readonly catalogue: CatalogueReader;
+  /** All definitions. The files are read where they were not yet, or have changed. */
+  definitions(): Promise<Discovery>;
+  /** Calls `listener` after each reading of the files; returns how to stop that. */
+  onRead(listener: (discovery: Discovery) => void): () => void;
   /** Reads the configuration files again: new servers appear; those that are gone or changed are stopped at once. */
   refresh(): Promise<Discovery>;
 }
@@ -81,17 +85,20 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     peers,
   });
   const addable = new AddableServers(options.addable ?? []);
+  const listeners = new Set<(discovery: Discovery) => void>();
   const report = createReporter(log);
   const registry = new Registry({
     discover: options.discover,
     stamp: options.stamp,
     clock,
-    onRead({ servers, problems }) {
+    onRead(discovery) {
+      const { servers, problems } = discovery;
       pool.retain(
         servers.filter((server) => server.availability.kind === "usable" || addable.isInUse(server)),
       );
       catalogue.retain(servers);
       report(problems);
+      for (const listener of listeners) listener(discovery);
     },
   });
   const learner = new Learner({ pool, catalogue, log });
@@ -122,6 +129,11 @@ export function createUpstream(options: UpstreamOptions): Upstream {
       return learner.ask(definition, signal);
     },
     catalogue,
+    definitions: () => registry.current(),
+    onRead(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
     refresh: () => registry.refresh(),
     close,
     [Symbol.asyncDispose]: close,

@@ -154,4 +154,5 @@ export const SERVER_OPTIONS = {
   version: "1.2.3",
   defaults: { timeoutSeconds: 30, maxTimeoutSeconds: 120 },
   outputMode: "compact",
+  manual: "# the manual",
 } as const;

@@ -51,6 +51,7 @@ function serve(runner: PythonRunner, stdout: Writable) {
         log,
         shutdown,
         peer: new McpClientPeer(),
+        manual: "",
       }),
   });
   return { stdin, serving };
