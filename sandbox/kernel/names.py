@@ -38,12 +38,14 @@ class Names:
 
     def update(self, servers: list[dict[str, Any]] | None, loaded: list[str]) -> None:
         """Takes the servers of an `execute` frame: None for those of the frame before."""
-        if servers is None:
-            servers = self.ask() if self.known is None else self.known
-        self.known = servers
-        self.directory.update(servers, loaded)
         sys.modules["mcp"] = self.mcp
         sys.modules["mcp.runtime"] = self.runtime
+        if servers is None and self.known is not None:
+            self.directory.loaded = tuple(loaded)
+            self.restore()
+            return
+        self.known = self.ask() if servers is None else servers
+        self.directory.update(self.known, loaded)
         self.inject()
 
     def ask(self) -> list[dict[str, Any]]:
@@ -61,6 +63,17 @@ class Names:
             self.known = [*(self.known or ()), *({key: each[key] for key in SHARED} for each in new)]
             directory.update(self.known, list(directory.loaded))
             self.inject()
+
+    def restore(self) -> None:
+        """As `inject`, for the same servers as before: with a thousand of them, each cell would pay for all."""
+        namespace, injected = self.namespace, self.injected
+        loaded = "LOADED_MCP_SERVERS"
+        if namespace.get(loaded) is injected[loaded]:
+            namespace[loaded] = self.directory.loaded
+        injected[loaded] = self.directory.loaded
+        if not injected.keys() <= namespace.keys():
+            for name, value in injected.items():
+                namespace.setdefault(name, value)
 
     def inject(self) -> None:
         """Puts the names into the namespace."""

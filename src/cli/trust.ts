@@ -121,8 +121,7 @@ async function findCandidates(
   const candidates: Candidate[] = [];
   for (const server of servers) {
     const subject = await trustSubject(server);
-    if (subject === undefined || ["disabled", "forbidden", "self"].includes(server.availability.kind))
-      continue;
+    if (subject === undefined || !isWorthTrusting(server)) continue;
     const known = entries.find((entry) => isSameSubject(entry, subject));
     const state = known === undefined ? "new" : known.pin === subject.pin ? "trusted" : "changed";
     candidates.push({ server, subject, state });
@@ -131,6 +130,12 @@ async function findCandidates(
     if (where.startsWith(folder)) io.stderr.write(`sandpy: ${printable(`${where}: ${message}`)}\n`);
   }
   return candidates;
+}
+
+/** Whether nothing but trust, or what the user does otherwise, stands in its way. */
+function isWorthTrusting({ availability }: ServerDefinition): boolean {
+  const { kind } = (availability.kind === "disabled" ? availability.otherwise : availability) ?? availability;
+  return kind !== "forbidden" && kind !== "self";
 }
 
 async function revoke(
@@ -183,8 +188,9 @@ function renderCandidate({ server, subject, state }: Candidate, { env }: Config)
   const { transport, name } = server;
   const words = wordsOf(transport).map((word) => hideVariables(word, env));
   const changed = state === "changed" ? ", changed since you trusted it" : "";
+  const off = server.availability.kind === "disabled" ? ", switched off" : "";
   const lines = [
-    `${printable(name)} (${printable(subject.file)} in ${printable(subject.folder)}${changed})`,
+    `${printable(name)} (${printable(subject.file)} in ${printable(subject.folder)}${changed}${off})`,
     transport.kind === "stdio"
       ? `  starts    ${commandLine(words)}`
       : `  contacts  ${printable(words.join(" "))}`,

@@ -16,8 +16,9 @@ interface Listing {
 
 /**
  * Returns a function that gives another text after any change of the files that `discover` reads: those that are
- * there, those that may come, the `valueFiles` of the last discovery, what policies say, and what the user trusts. It looks at each without reading it: this is
- * done far more often than the files change, and works on every file system, where notifications of changes do not.
+ * there, those that may come, the `valueFiles` of the last discovery, what policies say, and what the user trusts. It
+ * looks at each without reading it: this is done far more often than the files change, and works on every file system,
+ * where notifications of changes do not.
  */
 export function createStamp(
   config: Config,

@@ -235,11 +235,12 @@ class FrameKernel implements Kernel {
 
 function isSameList(some: readonly ServerName[], others: readonly ServerName[]): boolean {
   return (
-    some.length === others.length &&
-    some.every((one, at) => {
-      const other = others[at];
-      return one.name === other?.name && one.alias === other.alias && one.description === other.description;
-    })
+    some === others ||
+    (some.length === others.length &&
+      some.every((one, at) => {
+        const other = others[at];
+        return one.name === other?.name && one.alias === other.alias && one.description === other.description;
+      }))
   );
 }
 

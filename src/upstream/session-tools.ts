@@ -1,5 +1,5 @@
-import type { ServerDefinition } from "../discovery/server-definition.ts";
-import type { HostTools, ServerDetails, ToolSummary } from "../kernel/host-tools.ts";
+import type { Discovery, ServerDefinition } from "../discovery/server-definition.ts";
+import type { HostTools, ServerDetails, ServerName, ToolSummary } from "../kernel/host-tools.ts";
 import { waitFor } from "./abort.ts";
 import { type AddableServers, AddedServers } from "./added-servers.ts";
 import { explainUnusable, notUsable } from "./availability.ts";
@@ -83,8 +83,7 @@ export function createSessionTools({
 
   return {
     async servers() {
-      const { servers } = added.applyTo(await registry.current());
-      return servers.filter(isUsable).map(nameServer);
+      return nameUsable(added.applyTo(await registry.current()));
     },
     async listServers(signal) {
       const { servers } = await readConfiguration(signal);
@@ -141,4 +140,16 @@ export function createSessionTools({
         return getPrompt(live, request, signal);
       }),
   };
+}
+
+const named = new WeakMap<Discovery, readonly ServerName[]>();
+
+/** The usable servers by name: asked for with every cell, and there may be a thousand. */
+function nameUsable(discovery: Discovery): readonly ServerName[] {
+  let names = named.get(discovery);
+  if (names === undefined) {
+    names = discovery.servers.filter(({ availability }) => availability.kind === "usable").map(nameServer);
+    named.set(discovery, names);
+  }
+  return names;
 }

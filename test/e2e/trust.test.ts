@@ -63,9 +63,6 @@ describe("a server of a project", () => {
     expect(text).toContain(project);
 
     defineInProject({ files: npmServer("filesystem", project, "/tmp") });
-    const changed = await bridge.call({ code: "1", servers: ["files"] });
-    if (!changed.isError)
-      await until("the change is seen", async () => (await stateOf("files")) === "untrusted");
     expect(await stateOf("files")).toBe("untrusted");
     await until("it is refused", async () => {
       const { isError, text: said } = await bridge.call({ code: "1", servers: ["files"] });
@@ -139,6 +136,32 @@ describe("sandpy trust", () => {
     expect([agreed.code, agreed.screen.includes("Trusted.")]).toEqual([0, true]);
     expect(await stateOf("evil")).toBe("usable");
     expect((await onTerminal(["trust"], "", options)).screen).toContain("is trusted already");
+  });
+
+  test("trusts what it showed, whatever the file says by the time of the answer", async () => {
+    defineInProject({ evil: witness.stdio("good") });
+    await onTerminal(["trust"], "y\n", { home: witness.home, cwd: project }, () =>
+      defineInProject({ evil: witness.stdio("evil") }),
+    );
+    expect(await stateOf("evil")).toBe("untrusted");
+    defineInProject({ evil: witness.stdio("good") });
+    expect(await stateOf("evil")).toBe("usable");
+  });
+
+  test("takes what is switched off as well, without switching it on", async () => {
+    defineInProject({ off: witness.stdio("off", { disabled: true }) });
+    expect((await inProject("trust", "--yes")).stdout).toContain("switched off");
+    expect(await stateOf("off")).toBe("disabled");
+    defineInProject({ off: witness.stdio("off") });
+    expect(await stateOf("off")).toBe("usable");
+  });
+
+  test("shows no control character of the project to the terminal", async () => {
+    defineInProject({ "a\u001b[2K": { command: "x\u202e\u0007", args: ["\r"] } });
+    const { screen } = await onTerminal(["trust"], "n\n", { home: witness.home, cwd: project });
+    expect(screen).toContain("a\\u{1b}[2K");
+    expect(screen).toContain("x\\u{202e}\\u{7}");
+    expect(["\u202e", "\u001b[2K", "\u0007"].filter((text) => screen.includes(text))).toEqual([]);
   });
 
   test("asks nobody who is not there", async () => {

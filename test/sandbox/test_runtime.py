@@ -130,6 +130,15 @@ class Runtime(unittest.TestCase):
         )
         self.assertEqual(len(self.sandbox.rpcs), asked)
 
+    def test_names_of_the_same_servers_come_back_and_the_users_own_stay(self) -> None:
+        self.shown("del mcp_fx, mcp_servers, LOADED_MCP_SERVERS\nruntime = 'mine'", servers=None)
+        self.assertEqual(
+            self.shown("mcp_fx, len(mcp_servers) > 0, LOADED_MCP_SERVERS, runtime", servers=None, loaded=["fx"]),
+            "(<MCP server 'fx'>, True, ('fx',), 'mine')",
+        )
+        self.shown("LOADED_MCP_SERVERS = 'mine'", servers=None)
+        self.assertEqual(self.shown("LOADED_MCP_SERVERS", servers=None, loaded=["fx"]), "'mine'")
+
     def test_asks_for_servers_that_a_process_before_took_with_it(self) -> None:
         self.assertEqual(self.shown("mcp_late_one", servers=None), "<MCP server 'late-one'>")
         self.sandbox.reset()

@@ -34,11 +34,15 @@ export async function command(
   return { code, stdout, stderr };
 }
 
-/** Runs the binary on a terminal, where somebody answers each question; returns all that was on the screen. */
+/**
+ * Runs the binary on a terminal, where somebody answers the question, after `beforeAnswer`; returns all that was on the
+ * screen.
+ */
 export async function onTerminal(
   args: readonly string[],
   answer: string,
   { home, cwd = home.path }: CommandOptions,
+  beforeAnswer: () => void = () => undefined,
 ): Promise<{ readonly code: number; readonly screen: string }> {
   let screen = "";
   let answered = false;
@@ -53,6 +57,7 @@ export async function onTerminal(
         screen += decoder.decode(bytes, { stream: true });
         if (answered || !screen.includes("[y/N]")) return;
         answered = true;
+        beforeAnswer();
         terminal.write(answer);
       },
     },
