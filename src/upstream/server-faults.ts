@@ -8,6 +8,8 @@ import { ServerGone } from "./server-gone.ts";
 import type { StdioTransport } from "./transport.ts";
 
 const MAX_LAST_WORDS = 2000;
+const GATEWAY_HINT =
+  "Docker's gateway mostly ends so when a login or a secret is missing: run its command by hand and see, then `docker login`, `docker mcp oauth authorize` or `docker mcp secret set`.";
 
 type Mask = (text: string) => string;
 
@@ -28,8 +30,8 @@ export async function describeConnectFault(fault: ConnectFault): Promise<BridgeE
   const server = `server ${quote(definition.name)}`;
   const hint = correctionHint(definition, fault.env["HOME"]);
   const data = { server: definition.name };
-  const fail = (message: string) =>
-    new BridgeError("UPSTREAM_UNREACHABLE", message, { hint, data, cause: error });
+  const fail = (message: string, advice = hint) =>
+    new BridgeError("UPSTREAM_UNREACHABLE", message, { hint: advice, data, cause: error });
   if (transport.pid === null)
     return fail(`${server} could not be started: ${await describeSpawnFault(fault)}`);
   if (signal.aborted && signal.reason instanceof BridgeError) return signal.reason;
@@ -46,7 +48,8 @@ export async function describeConnectFault(fault: ConnectFault): Promise<BridgeE
     return fail(`${server} could not be started: it ${transport.fault.message}`);
   if (isGone(error) && transport.exit !== undefined) {
     const how = `${quote(definition.transport.command)} ${describeExit(transport.exit)} before it answered`;
-    return fail(`${server} could not be started: ${how}${lastWords(transport, mask)}`);
+    const message = `${server} could not be started: ${how}${lastWords(transport, mask)}`;
+    return fail(message, isDockerGateway(definition) ? GATEWAY_HINT : hint);
   }
   const reason = mask(error instanceof Error ? error.message : String(error));
   return fail(
@@ -91,6 +94,12 @@ async function describeSpawnFault({ error, definition }: ConnectFault): Promise<
   return exists
     ? `the interpreter that ${quote(command)} names in its first line does not exist`
     : `the command ${quote(command)} does not exist`;
+}
+
+/** `docker mcp gateway run …`, whose own servers need what only its user can give. */
+function isDockerGateway({ transport: { command, args } }: StdioDefinition): boolean {
+  const words = [...command.split(/\s+/), ...args].filter((word) => !word.startsWith("-"));
+  return /(^|[/\\])docker(\.exe)?$/.test(words[0] ?? "") && words.slice(1, 3).join(" ") === "mcp gateway";
 }
 
 function describeExit({ code, signal }: ChildExit): string {

@@ -1,5 +1,8 @@
 import { describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { serveHttp, serveTool } from "../helpers/http-servers.ts";
 import { createRig, faultOf, type Rig, remote, soon } from "./harness.ts";
 
@@ -263,3 +266,33 @@ describe("a server that is not there", () => {
     server.close();
   });
 });
+
+test.skipIf(Bun.which("openssl") === null)(
+  "a certificate that nobody vouches for is not accepted",
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), "sandpy-tls-"));
+    const [key, cert] = [join(folder, "key.pem"), join(folder, "cert.pem")];
+    const made = Bun.spawnSync(
+      `openssl req -x509 -newkey rsa:2048 -nodes -keyout ${key} -out ${cert} -days 1 -subj /CN=localhost`.split(
+        " ",
+      ),
+    );
+    expect(made.exitCode).toBe(0);
+    const server = Bun.serve({
+      port: 0,
+      tls: { key: Bun.file(key), cert: Bun.file(cert) },
+      fetch: () => new Response(),
+    });
+    const shown = `https://localhost:${server.port}/`;
+    await using rig = createRig([remote("web", shown), remote("plain", shown.replace("https", "http"))]);
+
+    expect(await faultOf(rig.upstream.connect("web", soon()))).toEqual({
+      code: "UPSTREAM_UNREACHABLE",
+      message: `server "web" has a certificate at ${shown} that is not accepted: self signed certificate`,
+      hint: "A certificate of your own goes into the file that NODE_EXTRA_CA_CERTS names.",
+    });
+    expect(await faultOf(rig.upstream.connect("plain", soon()))).toMatchObject({ code: "UPSTREAM_FAILED" });
+    await server.stop(true);
+    rmSync(folder, { recursive: true });
+  },
+);

@@ -1,4 +1,7 @@
 import { describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { createJournal, createRig, define, faultOf, SERVERS, scripted, soon, until } from "./harness.ts";
 
 const HINT = 'Correct its definition "fx" in ~/MCPs/all.json.';
@@ -64,6 +67,23 @@ describe("a server that does not come up", () => {
 
     expect(fault).toEqual({ code: "UPSTREAM_UNREACHABLE", message, hint: HINT });
     expect(await rig.upstream.listServers(soon())).toMatchObject([{ name: "fx", status: "failed" }]);
+  });
+
+  test("explains what a gateway of Docker mostly lacks when it ends at once", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "sandpy-docker-"));
+    writeFileSync(join(folder, "docker"), "#!/bin/sh\necho 'no secrets found' >&2\nexit 1\n", {
+      mode: 0o755,
+    });
+    const gateway = define("gate", { command: "docker", args: ["mcp", "gateway", "run"] });
+    await using rig = createRig([gateway], { env: { PATH: `${folder}:/usr/bin:/bin`, HOME: "/home/u" } });
+
+    const { message, hint } = await faultOf(rig.upstream.connect("gate", soon()));
+
+    expect(message).toBe(
+      'server "gate" could not be started: "docker" exited with code 1 before it answered. The end of its stderr:\nno secrets found',
+    );
+    expect(hint).toStartWith("Docker's gateway mostly ends so when a login or a secret is missing:");
+    rmSync(folder, { recursive: true });
   });
 
   test("gives up one that is silent when its time is over, and names what it printed", async () => {
