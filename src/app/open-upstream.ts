@@ -26,6 +26,7 @@ export function openUpstream(config: Config, { log, selfPath }: UpstreamPorts): 
     childEnv: childDepthVariables(config.env),
     catalogueDir: catalogueFolder(config),
     dataDir: config.dataDir,
+    cacheDir: config.cacheDir,
     addable: config.addServers,
     idleMs: config.upstreamIdleTimeoutMs,
     log,

@@ -24,9 +24,9 @@ export async function connectStdio(
   options: ConnectOptions,
   signal: AbortSignal,
 ): Promise<Connection> {
-  const { eras } = options.remembered;
-  const isKnown = eras.get(definition.fingerprint) === "modern";
-  if (!isKnown) {
+  const { remembered } = options;
+  const { era } = await remembered.find(definition.fingerprint);
+  if (era !== "modern") {
     try {
       return await shakeHands(definition, "legacy", options, signal);
     } catch (error) {
@@ -36,10 +36,13 @@ export async function connectStdio(
   }
   try {
     const connection = await shakeHands(definition, "auto", options, signal);
-    eras.set(definition.fingerprint, connection.client.getProtocolEra());
+    await remembered.keep(definition.fingerprint, {
+      era: connection.client.getProtocolEra(),
+      protocol: undefined,
+    });
     return connection;
   } catch (error) {
-    eras.set(definition.fingerprint, undefined);
+    await remembered.keep(definition.fingerprint, undefined);
     throw error instanceof HandshakeRefused ? error.fault : error;
   }
 }

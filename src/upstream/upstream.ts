@@ -9,7 +9,7 @@ import type { ClientPeer } from "./client-peer.ts";
 import { Learner } from "./learner.ts";
 import { type Clock, Pool, systemClock } from "./pool.ts";
 import { Registry } from "./registry.ts";
-import { createRemembered } from "./remembered.ts";
+import { Remembered } from "./remembered.ts";
 import { createSessionTools } from "./session-tools.ts";
 
 const CONNECT_MS = 30_000;
@@ -33,6 +33,8 @@ export interface UpstreamOptions {
   readonly catalogueDir?: string;
   /** Our folder of what must not be lost: the sign-ins to servers. Without it no server is signed in to. */
   readonly dataDir?: string;
+  /** Our folder of what can be found out again: which era servers speak. Without it each bridge finds out. */
+  readonly cacheDir?: string;
   readonly log: Log;
   readonly clock?: Clock;
   /** Milliseconds after its last use until a server is stopped. */
@@ -73,7 +75,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   const catalogue = new Catalogue({ folder: options.catalogueDir, log });
   const pool = new Pool({
     catalogue,
-    remembered: createRemembered(options.dataDir),
+    remembered: new Remembered({ dataDir: options.dataDir, cacheDir: options.cacheDir }),
     log,
     env,
     childEnv,

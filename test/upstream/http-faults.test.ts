@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
+import { createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { serveHttp, serveTool } from "../helpers/http-servers.ts";
@@ -245,11 +245,23 @@ describe("a server that is not there", () => {
     expect(fault.message).toBe('server "web" has a header "X-Key" that HTTP does not allow, or its value');
   });
 
-  test.each([
+  test.each<[string, (socket: Socket) => unknown, string, string]>([
+    [
+      "has headers without end",
+      (socket) => socket.end(`HTTP/1.1 200 OK\r\nX-A: ${"a".repeat(2 * MIB)}\r\n\r\n`),
+      "UPSTREAM_FAILED",
+      'server "web" failed at URL: the headers of its answer are too large',
+    ],
+    [
+      "speaks something else",
+      (socket) => socket.end("220 mail.example ESMTP\r\n"),
+      "UPSTREAM_FAILED",
+      'server "web" failed at URL: its answer is not HTTP, or has too many headers',
+    ],
     ["says nothing", () => undefined, "UPSTREAM_TIMEOUT", 'server "web" did not answer within 0.3 s'],
     [
       "closes every connection",
-      (socket: { destroy(): void }) => socket.destroy(),
+      (socket) => socket.destroy(),
       "UPSTREAM_FAILED",
       'server "web" closed the connection before it answered',
     ],
@@ -262,7 +274,11 @@ describe("a server that is not there", () => {
     const { port } = server.address() as { port: number };
     await using rig = createRig([remote("web", `http://127.0.0.1:${port}/`)], { limits: { connectMs: 300 } });
 
-    expect(await faultOf(rig.upstream.connect("web", soon()))).toMatchObject({ code, message });
+    const shown = `http://127.0.0.1:${port}/`;
+    expect(await faultOf(rig.upstream.connect("web", soon()))).toMatchObject({
+      code,
+      message: message.replace("URL", shown),
+    });
     server.close();
   });
 });
@@ -296,3 +312,42 @@ test.skipIf(Bun.which("openssl") === null)(
     rmSync(folder, { recursive: true });
   },
 );
+
+test("an event without end on the one stream of the older transport ends the connection, and the next use has a new one", async () => {
+  let streams = 0;
+  let send: (text: string) => void = () => undefined;
+  await using server = serveHttp((request, rpc) => {
+    if (request.method === "GET") {
+      streams += 1;
+      const body = new ReadableStream<Uint8Array>({
+        start: (controller) => {
+          send = (chunk) => controller.enqueue(new TextEncoder().encode(chunk));
+          send("event: endpoint\ndata: /messages\n\n");
+        },
+      });
+      return new Response(body, { headers: EVENTS });
+    }
+    const { id, method } = rpc ?? {};
+    const result =
+      method === "initialize"
+        ? {
+            protocolVersion: "2025-11-25",
+            capabilities: { tools: {} },
+            serverInfo: { name: "raw", version: "1" },
+          }
+        : { tools: [{ name: "t", inputSchema: { type: "object" } }], content: [] };
+    const isHostile = method === "tools/call" && streams === 1;
+    if (isHostile) for (let piece = 0; piece < 40; piece++) send(`data: ${"x".repeat(MIB)}\n`);
+    else if (id !== undefined) send(`data: ${answer(id, result)}\n\n`);
+    return new Response(null, { status: 202 });
+  });
+  await using rig = createRig([remote("web", server.url, { protocol: "sse" })]);
+
+  const fault = await faultOf(call(rig));
+
+  expect(fault.code).toBe("LIMIT_EXCEEDED");
+  expect(fault.message).toContain(
+    `server "web" sent more than ${32 * MIB} bytes in one event and was disconnected`,
+  );
+  expect(await call(rig)).toMatchObject({ content: [] });
+});

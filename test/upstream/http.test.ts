@@ -1,5 +1,10 @@
 import { describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Remembered } from "../../src/upstream/remembered.ts";
 import {
+  type HttpServer,
   initialized,
   serveBothEras,
   serveHttp,
@@ -8,7 +13,7 @@ import {
   serveTool,
   unknownSession,
 } from "../helpers/http-servers.ts";
-import { createRig, faultOf, type Rig, remote, soon, until } from "./harness.ts";
+import { createRig, define, faultOf, type Rig, remote, SERVERS, soon, until } from "./harness.ts";
 
 const call = (rig: Rig, tool: string, args: Record<string, unknown> = {}, signal = soon()) =>
   rig.upstream.callTool({ server: "web", tool, arguments: args }, signal);
@@ -63,22 +68,6 @@ describe("a server that is reached by URL", () => {
     expect(posts()).toBe(before);
   });
 
-  test("is not asked for the newest revision again within a day", async () => {
-    await using server = serveSessions();
-    await using rig = createRig([remote("web", server.url)]);
-    await rig.upstream.connect("web", soon());
-    const servers = rig.discovery.servers;
-    rig.discovery = { ...rig.discovery, servers: [] };
-    await rig.upstream.refresh();
-    rig.discovery = { ...rig.discovery, servers };
-    await rig.upstream.refresh();
-
-    await rig.upstream.connect("web", soon());
-
-    expect(server.methods().filter((method) => method === "server/discover").length).toBe(1);
-    expect(server.methods().filter((method) => method === "initialize").length).toBe(2);
-  });
-
   test("keeps every digit, in a body and in a stream", async () => {
     const result = `{"content":[],"structuredContent":{"id":12345678901234567890,"x":1e400}}`;
     for (const type of ["application/json", "text/event-stream"]) {
@@ -91,6 +80,89 @@ describe("a server that is reached by URL", () => {
 
       expect(JSON.stringify(await call(rig, "t"))).toBe(result);
     }
+  });
+});
+
+describe("what a connection found out", () => {
+  const DAY_MS = 24 * 3600 * 1000;
+
+  function createFolder(): Disposable & { readonly path: string } {
+    const path = mkdtempSync(join(tmpdir(), "sandpy-eras-"));
+    return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
+  }
+  const count = (server: HttpServer, wanted: string) =>
+    server.methods().filter((method) => method === wanted).length;
+
+  test("is known to the next bridge: the era", async () => {
+    using folder = createFolder();
+    await using server = serveSessions();
+    for (const _bridge of [1, 2]) {
+      await using rig = createRig([remote("web", server.url)], { cacheDir: folder.path });
+      await add(rig);
+    }
+
+    expect([count(server, "server/discover"), count(server, "initialize")]).toEqual([1, 2]);
+    expect(statSync(join(folder.path, "eras.json")).mode & 0o777).toBe(0o600);
+  });
+
+  test("is known to the next bridge: the transport", async () => {
+    using folder = createFolder();
+    await using server = await serveSse();
+    const posts = () => server.seen.filter(({ method, path }) => method === "POST" && path === "/mcp").length;
+    const seen: number[] = [];
+    for (const _bridge of [1, 2]) {
+      await using rig = createRig([remote("web", server.url)], { cacheDir: folder.path });
+      expect(await add(rig)).toEqual(text("3"));
+      seen.push(posts());
+    }
+
+    expect(seen[0]).toBeGreaterThan(0);
+    expect(seen[1]).toBe(seen[0] ?? 0);
+  });
+
+  test.each([
+    ["still holds", () => serveSessions(), ["initialize"]],
+    ["does not hold any more", () => serveBothEras("reject"), ["initialize", "server/discover"]],
+  ])("is tried first and found out again where it %s", async (_case, serve, asked) => {
+    using folder = createFolder();
+    await using server = serve();
+    const servers = { [`web ${server.url}`]: { era: "legacy", at: Date.now() } };
+    writeFileSync(join(folder.path, "eras.json"), JSON.stringify({ version: 1, servers }));
+    await using rig = createRig([remote("web", server.url)], { cacheDir: folder.path });
+
+    await rig.upstream.connect("web", soon());
+
+    const openings = ["initialize", "server/discover"];
+    expect(server.methods().filter((method) => openings.includes(method))).toEqual(asked);
+  });
+
+  test.each([
+    ["a day later", JSON.stringify({ version: 1, servers: { a: { era: "legacy", at: 0 } } })],
+    ["of a file that is cut", '{"version":1,"serv'],
+    ["of another version", JSON.stringify({ version: 2, servers: { a: { era: "legacy", at: DAY_MS } } })],
+    ["of the future", JSON.stringify({ version: 1, servers: { a: { era: "legacy", at: 3 * DAY_MS } } })],
+    ["of another shape", JSON.stringify({ version: 1, servers: { a: [1], b: { era: "x" } } })],
+  ])("is nothing %s", async (_case, content) => {
+    using folder = createFolder();
+    writeFileSync(join(folder.path, "eras.json"), content);
+    const remembered = new Remembered({ cacheDir: folder.path, now: () => 2 * DAY_MS });
+
+    expect(await remembered.find("a")).toEqual({ era: undefined, protocol: undefined });
+    await remembered.keep("a", { era: "modern", protocol: undefined });
+    expect((await remembered.find("a")).era).toBe("modern");
+  });
+
+  test("starts a server of the newest revision once, the next time", async () => {
+    using folder = createFolder();
+    const modern = define("new", { args: [join(SERVERS, "modern-server.ts")] });
+    const refusals: number[] = [];
+    for (const _bridge of [1, 2]) {
+      await using rig = createRig([modern], { cacheDir: folder.path });
+      await rig.upstream.connect("new", soon());
+      refusals.push(rig.logged.filter((line) => line.includes("refused initialize")).length);
+    }
+
+    expect(refusals).toEqual([1, 0]);
   });
 });
 

@@ -20,6 +20,8 @@ export interface AnswerOptions {
   readonly isHandshake: () => boolean;
   readonly standIns: StandIns;
   readonly onBadText: (text: string) => void;
+  /** A stream has more in one event than a message may have, and ends. */
+  readonly onOverflow: () => void;
 }
 
 /** Bounds a server's response, and puts stand-ins in the place of the results in it. */
@@ -44,7 +46,10 @@ function createEventFilter(options: AnswerOptions): TransformStream<Uint8Array, 
   return filterEvents({
     maxBytes: MAX_MESSAGE_BYTES,
     replace: (data, bytes) => (options.isHandshake() ? [data] : standInFor(data, bytes, options)),
-    overflow: () => (options.request === undefined ? [] : [JSON.stringify(tooLarge(options))]),
+    overflow: () => {
+      options.onOverflow();
+      return options.request === undefined ? [] : [JSON.stringify(tooLarge(options))];
+    },
   });
 }
 

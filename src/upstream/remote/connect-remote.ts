@@ -1,13 +1,14 @@
-import type { Transport } from "@modelcontextprotocol/client";
+import { ProtocolError, type Transport } from "@modelcontextprotocol/client";
 import { BridgeError } from "../../core/errors.ts";
 import { createClient } from "../client.ts";
 import type { Connection, ConnectOptions } from "../connect.ts";
 import { correctionHint, type RemoteDefinition } from "../definitions.ts";
 import { createMask } from "../mask.ts";
 import { createAccess } from "../oauth/access.ts";
+import type { Finding, RemoteProtocol } from "../remembered.ts";
 import { describeRemoteFault, statusOf } from "./faults.ts";
 import { BadEndpoint, createServerFetch, type Endpoint, parseEndpoint } from "./server-fetch.ts";
-import { type RemoteProtocol, RemoteTransport } from "./transport.ts";
+import { RemoteTransport } from "./transport.ts";
 
 /** Statuses of a server that is there and has another reason than its transport not to talk to us. */
 const NOT_ABOUT_TRANSPORT = [401, 403, 407, 408, 429];
@@ -22,49 +23,65 @@ export async function connectRemote(
   options: ConnectOptions,
   signal: AbortSignal,
 ): Promise<Connection> {
-  const { protocol } = definition.transport;
-  const { protocols } = options.remembered;
+  const { fingerprint, transport } = definition;
+  const { remembered, log } = options;
+  const known = await remembered.find(fingerprint);
   const attempt = createAttempt(definition, options, signal);
-  if (protocol !== "auto") return attempt(protocol).catch(throwFault);
-  const first = protocols.get(definition.fingerprint) ?? "http";
-  const second = first === "http" ? "sse" : "http";
-  try {
-    return await attempt(first);
-  } catch (error) {
-    if (!(error instanceof ConnectFault) || !error.isOtherTransport) return throwFault(error);
-    options.log.debug("server refused one transport, trying the other", { server: definition.name, second });
-    const connection = await attempt(second).catch(() => throwFault(error));
-    protocols.set(definition.fingerprint, second);
-    return connection;
+  let first: BridgeError | undefined;
+  for (const finding of waysOf(transport.protocol, known)) {
+    try {
+      const connection = await attempt(finding);
+      const protocol = transport.protocol === "auto" ? finding.protocol : undefined;
+      await remembered.keep(fingerprint, { era: connection.client.getProtocolEra(), protocol });
+      return connection;
+    } catch (error) {
+      if (!(error instanceof ConnectFault)) throw error;
+      first ??= error.fault;
+      if (!error.isRefusal || signal.aborted) break;
+      log.debug("server refused one way to talk to it", { server: definition.name, ...finding });
+    }
   }
+  await remembered.keep(fingerprint, undefined);
+  throw first;
+}
+
+/** The ways to talk to a server, most likely first; without an era it is asked. */
+function waysOf(
+  wanted: RemoteProtocol | "auto",
+  known: Finding,
+): readonly (Finding & { protocol: RemoteProtocol })[] {
+  const [one, other]: readonly [RemoteProtocol, RemoteProtocol?] =
+    wanted !== "auto" ? [wanted] : known.protocol === "sse" ? ["sse", "http"] : ["http", "sse"];
+  const ways = known.era === "legacy" ? [{ protocol: one, era: known.era }] : [];
+  return [
+    ...ways,
+    { protocol: one, era: undefined },
+    ...(other === undefined ? [] : [{ protocol: other, era: undefined }]),
+  ];
 }
 
 /** A connection that could not be made. */
 class ConnectFault extends Error {
   readonly fault: BridgeError;
-  /** The server may well speak the other transport. */
-  readonly isOtherTransport: boolean;
+  /** The server is there, and may well answer to another way of talking to it. */
+  readonly isRefusal: boolean;
 
-  constructor(fault: BridgeError, status: number | undefined) {
+  constructor(fault: BridgeError, cause: unknown) {
     super(fault.message);
     this.fault = fault;
-    this.isOtherTransport =
-      status !== undefined && status >= 400 && status < 500 && !NOT_ABOUT_TRANSPORT.includes(status);
+    const status = statusOf(cause) ?? 0;
+    const isRefused = status >= 400 && status < 500 && !NOT_ABOUT_TRANSPORT.includes(status);
+    this.isRefusal = isRefused || cause instanceof ProtocolError;
   }
-}
-
-function throwFault(error: unknown): never {
-  throw error instanceof ConnectFault ? error.fault : error;
 }
 
 function createAttempt(
   definition: RemoteDefinition,
   options: ConnectOptions,
   signal: AbortSignal,
-): (protocol: RemoteProtocol) => Promise<Connection> {
-  const { name, fingerprint } = definition;
+): (way: Finding & { readonly protocol: RemoteProtocol }) => Promise<Connection> {
+  const { name } = definition;
   const { log, connectMs, prepare } = options;
-  const { eras } = options.remembered;
   const correction = correctionHint(definition, options.env["HOME"]);
   const endpoint = readEndpoint(definition, correction);
   const access = createAccess(definition, endpoint, options);
@@ -73,7 +90,7 @@ function createAttempt(
   const context = { server: name, shown: endpoint.shown, correction, mask, signInHint };
   const describe = (error: unknown) => describeRemoteFault(error, context);
 
-  return async (protocol) => {
+  return async ({ protocol, era }) => {
     const { client, ended, toolsChanged, onToolsChanged } = createClient({
       mode: "auto",
       server: name,
@@ -107,23 +124,20 @@ function createAttempt(
     const stop = () => transport.kill();
     signal.addEventListener("abort", stop, { once: true });
     try {
-      const era = eras.get(fingerprint);
       const prior = protocol === "sse" || era === "legacy" ? { prior: { kind: "legacy" as const } } : {};
       await client.connect(transport as Transport, { signal, timeout: connectMs, ...prior });
       signal.throwIfAborted();
     } catch (error) {
       transport.kill();
-      eras.set(fingerprint, undefined);
       await access.note(error);
       throw new ConnectFault(
         signal.aborted ? describeLate(signal, definition, connectMs) : describe(error),
-        statusOf(error),
+        error,
       );
     } finally {
       signal.removeEventListener("abort", stop);
     }
     transport.finishHandshake();
-    eras.set(fingerprint, client.getProtocolEra());
     client.setNotificationHandler("notifications/tools/list_changed", toolsChanged);
     return {
       ...killable,

@@ -6,7 +6,7 @@ import {
   SseError,
 } from "@modelcontextprotocol/client";
 import { BridgeError, type ErrorCode } from "../../core/errors.ts";
-import { isMessage, tryParse } from "../messages.ts";
+import { isMessage, MAX_MESSAGE_BYTES, tryParse } from "../messages.ts";
 
 const MAX_QUOTE = 300;
 
@@ -31,7 +31,17 @@ const UNREACHABLE: Readonly<Record<string, string>> = {
   ETIMEDOUT: "the connection was not answered in time",
   EPROTO: "the TLS handshake failed, so it may speak http:// and not https://",
 };
+/** What it fails with on an answer that it cannot read. */
+const UNREADABLE: Readonly<Record<string, string>> = {
+  ResponseHeadersTooLarge: "the headers of its answer are too large",
+  Malformed_HTTP_Response: "its answer is not HTTP, or has too many headers",
+};
 const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_|TLS/;
+
+/** A stream had more in one event than a message may have. */
+export class OversizedEvent extends Error {
+  override readonly name = "OversizedEvent";
+}
 
 /** Says what a request to a server failed with, and what can be done about it. */
 export function describeRemoteFault(thrown: unknown, context: RemoteFaultContext): BridgeError {
@@ -48,6 +58,10 @@ export function describeRemoteFault(thrown: unknown, context: RemoteFaultContext
   if (error instanceof InsufficientScopeError) {
     const scope = error.requiredScope === undefined ? "" : `: ${JSON.stringify(error.requiredScope)}`;
     return fail("UPSTREAM_UNAUTHORIZED", `needs a sign-in with more rights${scope}`, context.signInHint);
+  }
+  if (error instanceof OversizedEvent) {
+    const what = `sent more than ${MAX_MESSAGE_BYTES} bytes in one event and was disconnected`;
+    return fail("LIMIT_EXCEEDED", what, "Ask for less at once, such as one page or some fields.");
   }
   const status = statusOf(error);
   if (status === 401 || status === 403) {
@@ -71,7 +85,7 @@ export function describeRemoteFault(thrown: unknown, context: RemoteFaultContext
   if (unreachable !== undefined) {
     return fail("UPSTREAM_UNREACHABLE", `cannot be reached at ${shown}: ${unreachable}`, correction);
   }
-  const reason = mask(error instanceof Error ? error.message : String(error));
+  const reason = UNREADABLE[code] ?? mask(error instanceof Error ? error.message : String(error));
   if (CERTIFICATE.test(code)) {
     const hint = "A certificate of your own goes into the file that NODE_EXTRA_CA_CERTS names.";
     return fail(

@@ -2,11 +2,15 @@ import { type JSONRPCMessage, SUPPORTED_PROTOCOL_VERSIONS } from "@modelcontextp
 import { withDeadline } from "../../core/lifecycle.ts";
 import type { RawMessage } from "../messages.ts";
 
+/** Of the ids of our own requests; the client's are numbers. */
+const PREFIX = "sandpy-session-";
+
 /** Shakes hands again as the client did, in place of a session that the server has forgotten. */
 export class SessionRenewal {
   readonly #send: (message: RawMessage, signal: AbortSignal) => Promise<void>;
   readonly #deadlineMs: number;
   #initialize: RawMessage | undefined;
+  #logLevel: RawMessage | undefined;
   #renewing: Promise<string> | undefined;
   #answer: { readonly id: string; resolve(message: RawMessage): void } | undefined;
   #count = 0;
@@ -16,15 +20,18 @@ export class SessionRenewal {
     this.#deadlineMs = deadlineMs;
   }
 
-  /** Notes how the client shook hands. */
+  /** Notes how the client shook hands, and what else belongs to a session. */
   observe(message: JSONRPCMessage): void {
-    if ("method" in message && message.method === "initialize") this.#initialize = message;
+    if (!("method" in message)) return;
+    if (message.method === "initialize") this.#initialize = message;
+    if (message.method === "logging/setLevel") this.#logLevel = message;
   }
 
   /** Whether `message` is an answer to a handshake of ours, which is not for the client. */
   take(message: RawMessage): boolean {
-    if (this.#answer === undefined || message["id"] !== this.#answer.id || "method" in message) return false;
-    this.#answer.resolve(message);
+    const { id } = message;
+    if ("method" in message || typeof id !== "string" || !id.startsWith(PREFIX)) return false;
+    if (id === this.#answer?.id) this.#answer.resolve(message);
     return true;
   }
 
@@ -45,7 +52,7 @@ export class SessionRenewal {
 
   async #shakeHands(): Promise<string> {
     if (this.#initialize === undefined) throw new Error("the server has no sessions");
-    const id = `sandpy-session-${++this.#count}`;
+    const id = `${PREFIX}${++this.#count}`;
     const answered = Promise.withResolvers<RawMessage>();
     this.#answer = { id, resolve: answered.resolve };
     const signal = AbortSignal.timeout(this.#deadlineMs);
@@ -56,6 +63,7 @@ export class SessionRenewal {
       throw new Error("the server refused a new session");
     }
     await this.#send({ jsonrpc: "2.0", method: "notifications/initialized" }, signal);
+    if (this.#logLevel !== undefined) await this.#send({ ...this.#logLevel, id: `${id}-level` }, signal);
     return version;
   }
 }

@@ -1,9 +1,7 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import {
   type AuthProvider,
   type FetchLike,
   type JSONRPCMessage,
-  SdkHttpError,
   SSEClientTransport,
   SseError,
   StreamableHTTPClientTransport,
@@ -12,11 +10,14 @@ import {
 } from "@modelcontextprotocol/client";
 import type { BridgeError } from "../../core/errors.ts";
 import { withDeadline } from "../../core/lifecycle.ts";
-import { isMessage, type RawMessage, refusal, tryParse } from "../messages.ts";
+import { type RawMessage, refusal } from "../messages.ts";
+import type { RemoteProtocol } from "../remembered.ts";
 import { ServerGone } from "../server-gone.ts";
 import { guardAnswer } from "./answers.ts";
+import { OversizedEvent } from "./faults.ts";
 import { ParamHeaders } from "./param-headers.ts";
 import { createReconnector } from "./reconnector.ts";
+import { answerIn, isRefused, isSessionUnknown, withPatience } from "./refusals.ts";
 import { SessionRenewal } from "./renewal.ts";
 import type { Endpoint } from "./server-fetch.ts";
 import { mediaTypeOf } from "./server-fetch.ts";
@@ -24,15 +25,11 @@ import { StandIns } from "./stand-ins.ts";
 
 /** Tells our `fetch` which request it carries; it goes no further. */
 const REQUEST_HEADER = "x-sandpy-request";
-/** The pauses before a connection is tried again that was refused: a server that restarts is back within a few seconds. */
-const REFUSED_PAUSES_MS = [100, 200, 400, 800, 1500, 2000];
 /** A notification has nobody who waits for it. */
 const NOTIFICATION_MS = 30_000;
 const GOODBYE_MS = 1000;
 /** From this revision on there are no sessions, and other rules for results and headers. */
 const MODERN = "2026-07-28";
-
-export type RemoteProtocol = "http" | "sse";
 
 export interface RemoteTransportOptions {
   readonly protocol: RemoteProtocol;
@@ -146,7 +143,8 @@ export class RemoteTransport implements Transport {
     const post = () => this.#postRequest(message, pending, options);
     try {
       if (this.#isHandshake) return await post();
-      await this.#sendWithPatience(message, pending.abort.signal, post);
+      const { signal } = pending.abort;
+      await withPatience(signal, () => this.#sendInSession(message, signal, post));
     } catch (error) {
       this.#forget(key);
       if (this.#isHandshake) throw error;
@@ -183,21 +181,6 @@ export class RemoteTransport implements Transport {
     } finally {
       if ("method" in message && message.method === "notifications/cancelled") {
         this.#giveUp(JSON.stringify(message.params?.["requestId"]));
-      }
-    }
-  }
-
-  async #sendWithPatience(
-    message: JSONRPCMessage,
-    signal: AbortSignal,
-    post: () => Promise<void>,
-  ): Promise<void> {
-    for (const pauseMs of [...REFUSED_PAUSES_MS, undefined]) {
-      try {
-        return await this.#sendInSession(message, signal, post);
-      } catch (error) {
-        if (pauseMs === undefined || !isRefused(error) || signal.aborted) throw error;
-        await sleep(pauseMs, undefined, { ref: false, signal });
       }
     }
   }
@@ -265,6 +248,7 @@ export class RemoteTransport implements Transport {
       isHandshake: () => this.#isHandshake,
       standIns: this.#standIns,
       onBadText: this.#options.onBadText,
+      onOverflow: () => this.#onOverflow(),
     });
     this.#options.onAnswer(guarded, headers.get("authorization"));
     return guarded;
@@ -331,6 +315,11 @@ export class RemoteTransport implements Transport {
     this.kill();
   }
 
+  /** The older protocol has one stream for all answers: nobody knows whose this one was. */
+  #onOverflow(): void {
+    if (!this.hasPerRequestStream) this.#end(this.#options.describe(new OversizedEvent()));
+  }
+
   #onError(error: Error): void {
     this.onerror?.(error);
     // The older protocol has one stream for all answers: without it none will come.
@@ -346,22 +335,4 @@ export class RemoteTransport implements Transport {
   get #sessionId(): string | undefined {
     return this.#inner instanceof StreamableHTTPClientTransport ? this.#inner.sessionId : undefined;
   }
-}
-
-/** Nothing was sent: there was nobody to send it to. */
-export function isRefused(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "ECONNREFUSED";
-}
-
-/** 404 is what the specification says; servers also answer 400. One that answers the request itself knows the session. */
-function isSessionUnknown(error: unknown, message: JSONRPCMessage): boolean {
-  if (!(error instanceof SdkHttpError) || (error.status !== 404 && error.status !== 400)) return false;
-  return answerIn(error, message) === undefined;
-}
-
-/** The answer of JSON-RPC to `request` that came under a status which says that it failed. */
-function answerIn(error: unknown, request: JSONRPCMessage): RawMessage | undefined {
-  if (!(error instanceof SdkHttpError) || !("id" in request)) return undefined;
-  const body = tryParse(String(error.data.text ?? ""));
-  return isMessage(body) && "error" in body && body["id"] === request.id ? body : undefined;
 }
