@@ -36,6 +36,7 @@ export class McpClientPeer implements ClientPeer {
   #severity: LogSeverity | undefined;
   /** The run whose code is being executed: what servers ask is for it. */
   #current: ClientRun | undefined;
+  #onRootsChanged = () => {};
   #unsent = 0;
   #hasPinged = false;
 
@@ -47,6 +48,7 @@ export class McpClientPeer implements ClientPeer {
       this.#severity = params.level;
       return {};
     });
+    server.server.setNotificationHandler("notifications/roots/list_changed", () => this.#onRootsChanged());
   }
 
   /**
@@ -126,6 +128,10 @@ export class McpClientPeer implements ClientPeer {
     const far = total === undefined ? String(progress) : `${progress}/${total}`;
     const words = message === undefined ? "" : ` ${message}`;
     this.#current?.progress?.append(`${server}.${tool}: ${far}${words}\n`);
+  }
+
+  onRootsChanged(listener: () => void): void {
+    this.#onRootsChanged = listener;
   }
 
   logSeverity(): LogSeverity | undefined {

@@ -43,6 +43,8 @@ export interface ClientPeer {
   /** Whether the client wants to hear how far its run is. */
   wantsProgress(): boolean;
   progress(update: PeerProgress): void;
+  /** Calls `listener` whenever the client says that its roots changed. */
+  onRootsChanged(listener: () => void): void;
   /** The least severity of log messages that the client asked for; `undefined`: it asked for none. */
   logSeverity(): LogSeverity | undefined;
 }

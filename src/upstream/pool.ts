@@ -16,6 +16,8 @@ import { describePause, pauseAfter } from "./restart-policy.ts";
 import { StartQueue } from "./start-queue.ts";
 import type { ToolList } from "./tool-list.ts";
 
+/** Changes of roots within this time are one. */
+const SETTLE_MS = 200;
 /** A shorter pause is waited out; during a longer one the last failure is given again at once. */
 const PATIENCE_MS = 1000;
 
@@ -93,6 +95,7 @@ export class Pool implements Closable {
   readonly #closed = new AbortController();
   readonly #reaper = new Reaper();
   readonly #onProcessExit = () => this.#killAll();
+  #rootsTimer: ReturnType<typeof setTimeout> | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(options: PoolOptions) {
@@ -128,6 +131,14 @@ export class Pool implements Closable {
   async stopUnwanted(definition: ServerDefinition): Promise<void> {
     const slot = this.#slots.get(definition.name);
     if (slot !== undefined && !slot.isWanted) await this.#stopIdle(slot);
+  }
+
+  /** Tells the servers that run of changed roots; once for all changes that come together. */
+  rootsChanged(): void {
+    this.#rootsTimer ??= setTimeout(() => {
+      this.#rootsTimer = undefined;
+      for (const { live } of this.#slots.values()) live?.relay.rootsChanged(live.connection.client);
+    }, SETTLE_MS).unref();
   }
 
   status(definition: ServerDefinition): ServerSummary["status"] {
@@ -306,6 +317,7 @@ export class Pool implements Closable {
 
   async #closeAll(): Promise<void> {
     this.#closed.abort(new BridgeError("CANCELLED", "the bridge is shutting down"));
+    clearTimeout(this.#rootsTimer);
     const slots = [...this.#slots.values()];
     for (const { idleTimer } of slots) clearTimeout(idleTimer);
     const starting = slots.map((slot) => slot.starting?.catch(() => undefined));

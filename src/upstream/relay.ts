@@ -36,6 +36,7 @@ export class Relay {
   readonly #options: RelayOptions;
   #open = 0;
   #severity: LogSeverity | undefined;
+  #tellsRoots = false;
 
   constructor(options: RelayOptions) {
     this.#options = options;
@@ -43,8 +44,9 @@ export class Relay {
 
   /** Declares what our clients can do and answers for them; before `client` connects. */
   attach(client: Client): void {
-    const capabilities = commonCapabilities(this.#options.peers);
+    const capabilities = allCapabilities(this.#options.peers);
     client.registerCapabilities(capabilities);
+    this.#tellsRoots = capabilities["roots"]?.["listChanged"] === true;
     for (const method of Object.keys(RELAYED) as RelayedMethod[]) {
       if (!(RELAYED[method] in capabilities)) continue; // the SDK refuses it as a method that does not exist
       client.setRequestHandler(
@@ -60,6 +62,12 @@ export class Relay {
     client.setNotificationHandler("notifications/elicitation/complete", ({ method, params }) =>
       this.#addressee()?.notify({ method, params }),
     );
+  }
+
+  /** Tells the server that the roots of a client changed, if it was told that this would happen. */
+  rootsChanged(client: Client): void {
+    if (!this.#tellsRoots || client.getProtocolEra() === "modern") return; // there it asks each time
+    client.sendRootsListChanged().catch(() => undefined); // it is gone: it asks anew when it is back
   }
 
   /** Asks the server for log messages of the severity that the client of a call wants, where the server knows of that. */
@@ -138,17 +146,15 @@ export class Relay {
   }
 }
 
-/** The least common denominator would hide what some can do; one that cannot refuses by itself. */
-function commonCapabilities(peers: ReadonlySet<ClientPeer>): Record<string, Record<string, unknown>> {
+/** All that any of them can do: for a client that cannot, a request is refused when it comes. */
+function allCapabilities(peers: ReadonlySet<ClientPeer>): Record<string, Record<string, unknown>> {
   const merged: Record<string, Record<string, unknown>> = {};
   for (const peer of peers) {
     const declared = peer.capabilities();
     for (const name of Object.values(RELAYED)) {
       const own = declared[name];
       if (typeof own !== "object" || own === null) continue;
-      // That roots change is not passed on, so nobody may wait for it.
-      const { listChanged: _, ...rest } = own as Record<string, unknown>;
-      merged[name] = { ...merged[name], ...rest };
+      merged[name] = { ...merged[name], ...own };
     }
   }
   return merged;

@@ -112,6 +112,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   return {
     openSession(peer) {
       if (peer !== undefined) peers.add(peer);
+      peer?.onRootsChanged(() => pool.rootsChanged());
       return createSessionTools({
         registry,
         pool,

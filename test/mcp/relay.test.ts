@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { join } from "node:path";
 import {
   CreateMessageRequestSchema,
   ElicitRequestSchema,
@@ -6,7 +7,7 @@ import {
   LoggingMessageNotificationSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 import { connectModern, connectOlder, toolRun } from "../helpers/relay-rig.ts";
-import { createJournal, createRig, define, SERVERS, scripted, until } from "../upstream/harness.ts";
+import { createJournal, createRig, define, remote, SERVERS, scripted, until } from "../upstream/harness.ts";
 
 const FORM = { type: "object" as const, properties: { name: { type: "string" as const } } };
 const ELICIT = { method: "elicitation/create", params: { message: "Who?", requestedSchema: FORM } };
@@ -232,6 +233,24 @@ test("a server may ask for roots as soon as it is ready", async () => {
   await client.close();
 });
 
+test("a server hears that roots changed, and gets the new ones", async () => {
+  using journal = createJournal();
+  await using rig = createRig([scripted("fx", { tools, journal: journal.path })]);
+  let uri = "file:///old";
+  const client = await connectOlder(rig, ALL, (each) =>
+    each.setRequestHandler(ListRootsRequestSchema, () => ({ roots: [{ uri }] })),
+  );
+  await client.callTool(toolRun("fx", "roots"));
+  uri = "file:///new";
+
+  for (let times = 0; times < 50; times++) await client.sendRootsListChanged();
+
+  await until(() => journal.lines().some((line) => line.includes("notifications/roots/list_changed")));
+  expect(JSON.stringify(await client.callTool(toolRun("fx", "roots")))).toContain("file:///new");
+  expect(journal.lines().filter((line) => line.includes("roots/list_changed")).length).toBeLessThan(3);
+  await client.close();
+});
+
 test("pings are answered, in both directions", async () => {
   await using rig = createRig([scripted("fx", { tools })]);
   const client = await connectOlder(rig, {});
@@ -369,3 +388,64 @@ describe("in the newest revision", () => {
     await client.close();
   });
 });
+
+describe("a real server that is reached by URL", () => {
+  test.each(["streamableHttp", "sse"] as const)(
+    "asks and reports its progress as one over stdio does: %s",
+    async (mode) => {
+      await using server = await startEverything(mode);
+      await using rig = createRig([remote("fx", server.url)]);
+      const seen: Seen = [];
+      const client = await connectOlder(rig, ALL, answerAll(seen).older);
+      const heard: string[] = [];
+
+      const reply = await client.callTool(toolRun("fx", "trigger-elicitation-request"));
+      const run = {
+        server: "fx",
+        tool: "trigger-long-running-operation",
+        arguments: { duration: 0.5, steps: 2 },
+      };
+      await client.callTool({ name: "run_python", arguments: { code: JSON.stringify(run) } }, undefined, {
+        onprogress: ({ message = "" }) => void heard.push(message),
+      });
+
+      expect(JSON.stringify(reply)).toContain("Name: Ann");
+      expect(seen.some(({ params }) => params?.message?.startsWith("[fx] Please provide"))).toBe(true);
+      expect(heard.join("")).toContain("fx.trigger-long-running-operation: 1/2");
+      await client.close();
+    },
+  );
+});
+
+async function startEverything(mode: "streamableHttp" | "sse"): Promise<AsyncDisposable & { url: string }> {
+  const port = await freePort();
+  const script = join(
+    import.meta.dir,
+    "../../node_modules/@modelcontextprotocol/server-everything/dist/index.js",
+  );
+  const child = Bun.spawn([process.execPath, script, mode], {
+    env: { PATH: process.env["PATH"] ?? "", PORT: String(port) },
+    stdout: "ignore",
+    stderr: "pipe",
+  });
+  const url = `http://127.0.0.1:${port}/${mode === "sse" ? "sse" : "mcp"}`;
+  let said = "";
+  for await (const chunk of child.stderr) {
+    said += new TextDecoder().decode(chunk);
+    if (said.includes(String(port))) break;
+  }
+  return {
+    url,
+    async [Symbol.asyncDispose]() {
+      child.kill("SIGKILL");
+      await child.exited;
+    },
+  };
+}
+
+async function freePort(): Promise<number> {
+  const server = Bun.serve({ port: 0, fetch: () => new Response() });
+  const { port = 0 } = server;
+  await server.stop(true);
+  return port;
+}
