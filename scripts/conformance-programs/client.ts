@@ -60,6 +60,7 @@ const person: ClientPeer = {
   notify: () => undefined,
   wantsProgress: () => true,
   progress: () => undefined,
+  onRootsChanged: () => undefined,
   logSeverity: () => undefined,
 };
 

@@ -12,10 +12,11 @@ import type { ServerDefinition } from "../discovery/server-definition.ts";
 import type { ToolCall, ToolResult, ToolSummary } from "../kernel/host-tools.ts";
 import { abortedError, limitTime, MAX_TIMER_MS, waitFor } from "./abort.ts";
 import type { ClientPeer } from "./client-peer.ts";
+import type { LiveServer } from "./live-server.ts";
 import { MAX_RESULT_BYTES, REFUSED_RESULT_CODE } from "./messages.ts";
 import { listNames, nearestNames } from "./names.ts";
-import type { LiveServer, Use } from "./pool.ts";
 import { isGone } from "./server-faults.ts";
+import type { Use } from "./server-slot.ts";
 import { refusingRule } from "./tool-filter.ts";
 
 const MAY_HAVE_RUN = "The call may have taken effect.";

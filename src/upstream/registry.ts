@@ -1,7 +1,7 @@
 import { BridgeError } from "../core/errors.ts";
 import type { Discovery, ServerDefinition } from "../discovery/server-definition.ts";
+import type { Clock } from "./clock.ts";
 import { listNames, nearestNames } from "./names.ts";
-import type { Clock } from "./pool.ts";
 
 const MAX_LISTED_SERVERS = 10;
 /** Between two looks at the files: who edits one by hand cannot be faster, and many short calls pay for one look. */

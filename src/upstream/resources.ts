@@ -3,7 +3,7 @@ import type { PromptList, PromptRequest, RawEntry, ResourceList } from "../kerne
 import { abortedError } from "./abort.ts";
 import { describeFault } from "./call.ts";
 import { fetchList, type Listed, type Listing } from "./listing.ts";
-import type { LiveServer } from "./pool.ts";
+import type { LiveServer } from "./live-server.ts";
 
 /** Timers hold 32 bits; the caller's signal is what ends a request. */
 const MAX_REQUEST_MS = 2 ** 31 - 1;

@@ -6,7 +6,8 @@ import { explainUnusable, notUsable } from "./availability.ts";
 import type { CatalogueReader } from "./catalogue/catalogue.ts";
 import type { ClientPeer } from "./client-peer.ts";
 import type { Learner } from "./learner.ts";
-import type { LiveServer, Pool } from "./pool.ts";
+import type { LiveServer } from "./live-server.ts";
+import type { Pool } from "./pool.ts";
 import type { Registry } from "./registry.ts";
 import { describeKnown, findServers, nameServer, type ServerFacts, summarize } from "./server-finder.ts";
 

@@ -9,7 +9,7 @@ import type {
   StdioServer,
 } from "../../src/discovery/server-definition.ts";
 import type { HostTools } from "../../src/kernel/host-tools.ts";
-import type { Clock } from "../../src/upstream/pool.ts";
+import type { Clock } from "../../src/upstream/clock.ts";
 import { createUpstream, type Upstream, type UpstreamOptions } from "../../src/upstream/upstream.ts";
 import type { Script } from "../fixtures/servers/scripted-server.ts";
 

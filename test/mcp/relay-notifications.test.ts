@@ -1,0 +1,95 @@
+import { describe, expect, test } from "bun:test";
+import { LoggingMessageNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
+import { connectModern, connectOlder, toolRun } from "../helpers/relay-rig.ts";
+import { createJournal, createRig, scripted, until } from "../upstream/harness.ts";
+
+const ERAS = ["older", "modern"] as const;
+
+describe("progress of a server", () => {
+  test.each(ERAS)("reaches a client of the %s kind that asked for it, and only grows", async (era) => {
+    await using rig = createRig([scripted("fx", { tools: { work: { steps: 3, delayMs: 300 }, a: {} } })]);
+    const updates: { progress: number; message?: string | undefined }[] = [];
+    const onprogress = (update: (typeof updates)[number]) => updates.push(update);
+    if (era === "older") {
+      const client = await connectOlder(rig, {});
+      await client.callTool(toolRun("fx", "work"), undefined, { onprogress });
+      await client.close();
+    } else {
+      const client = await connectModern(rig, {});
+      await client.callTool(toolRun("fx", "work"), { onprogress });
+      await client.close();
+    }
+
+    const text = updates.map(({ message }) => message).join("");
+    expect(text).toBe("fx.work: 1/3 step 1\nfx.work: 2/3 step 2\nfx.work: 3/3 step 3\n");
+    const values = updates.map(({ progress }) => progress);
+    expect(values).toEqual([...new Set(values)].sort((one, two) => one - two));
+  });
+
+  test("is not asked for by a call whose client does not want it", async () => {
+    using journal = createJournal();
+    await using rig = createRig([scripted("fx", { tools: { work: { steps: 3 } }, journal: journal.path })]);
+    const client = await connectOlder(rig, {});
+
+    await client.callTool(toolRun("fx", "work"));
+
+    expect(journal.lines().join("")).not.toContain("progressToken");
+    await client.close();
+  });
+});
+
+describe("log messages of a server", () => {
+  const message = (level: string, data: unknown, logger?: string) => ({
+    method: "notifications/message",
+    params: { level, data, ...(logger === undefined ? {} : { logger }) },
+  });
+
+  test("reach a client that set a level, from that level on", async () => {
+    using journal = createJournal();
+    const says = [
+      message("info", "quiet"),
+      message("warning", { why: 1 }, "db"),
+      message("error", "x".repeat(20_000)),
+    ];
+    const script = { tools: { talk: { says } }, capabilities: { logging: {} }, journal: journal.path };
+    await using rig = createRig([scripted("fx", script)]);
+    const heard: { level: string; logger?: string | undefined; data: unknown }[] = [];
+    const client = await connectOlder(rig, {}, (each) =>
+      each.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => void heard.push(params)),
+    );
+
+    await client.callTool(toolRun("fx", "talk"));
+    expect(heard).toEqual([]);
+    await client.setLoggingLevel("warning");
+    await client.callTool(toolRun("fx", "talk"));
+
+    await until(() => heard.length === 2);
+    expect(heard[0]).toEqual({ level: "warning", logger: "fx: db", data: { why: 1 } });
+    expect([heard[1]?.logger, String(heard[1]?.data).length]).toEqual(["fx", 10_001]);
+    expect(
+      journal
+        .lines()
+        .filter((line) => line.includes("logging/setLevel"))
+        .map((line) => JSON.parse(line).params),
+    ).toEqual([{ level: "warning" }]);
+    await client.close();
+  });
+
+  test("come no faster than a client can bear", async () => {
+    const says = Array.from({ length: 1000 }, (_, index) => message("error", index));
+    await using rig = createRig([scripted("fx", { tools: { flood: { says } } })]);
+    let heard = 0;
+    const client = await connectOlder(rig, {}, (each) =>
+      each.setNotificationHandler(LoggingMessageNotificationSchema, () => {
+        heard += 1;
+      }),
+    );
+    await client.setLoggingLevel("debug");
+
+    await client.callTool(toolRun("fx", "flood"));
+
+    expect(heard).toBeGreaterThan(0);
+    expect(heard).toBeLessThan(200);
+    await client.close();
+  });
+});
