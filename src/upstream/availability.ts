@@ -58,7 +58,7 @@ export function notUsable({ name }: ServerDefinition, { reason, remedy }: Unusab
 }
 
 /** A path as a POSIX shell has to be given it; `~` stays outside of the quotes, where it means the home. */
-function shellWord(path: string): string {
+export function shellWord(path: string): string {
   const quote = (text: string) =>
     /^[\w@%+=:,./-]*$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
   return path.startsWith("~/") ? `~/${quote(path.slice(2))}` : quote(path);

@@ -1,9 +1,9 @@
 import type { Closable } from "../core/lifecycle.ts";
 import type { Log } from "../core/log.ts";
-import type { Discovery, DiscoveryProblem } from "../discovery/server-definition.ts";
+import type { Discovery, DiscoveryProblem, ServerDefinition } from "../discovery/server-definition.ts";
 import type { HostTools } from "../kernel/host-tools.ts";
 import { AddableServers } from "./added-servers.ts";
-import { explainUnusable, notUsable } from "./availability.ts";
+import { explainUnusable, notUsable, shellWord } from "./availability.ts";
 import { Catalogue, type CatalogueReader, type KnownServer } from "./catalogue/catalogue.ts";
 import type { ClientPeer } from "./client-peer.ts";
 import { type Clock, systemClock } from "./clock.ts";
@@ -100,7 +100,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
         servers.filter((server) => server.availability.kind === "usable" || addable.isInUse(server)),
       );
       catalogue.retain(servers);
-      report(problems);
+      report(problems, servers);
       for (const listener of listeners) listener(discovery);
     },
   });
@@ -144,12 +144,28 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   };
 }
 
-/** Logs each problem once, for as long as it lasts. */
-function createReporter(log: Log): (problems: readonly DiscoveryProblem[]) => void {
+/** Logs each problem, and each project that waits for trust, once for as long as it lasts. */
+function createReporter(
+  log: Log,
+): (problems: readonly DiscoveryProblem[], servers: readonly ServerDefinition[]) => void {
   let reported = new Set<string>();
-  return (problems) => {
-    const lines = new Set(problems.map(({ where, message }) => `configuration: ${where}: ${message}`));
-    for (const line of lines) if (!reported.has(line)) log.warning(line);
-    reported = lines;
+  return (problems, servers) => {
+    const faults = problems.map(({ where, message }) => `configuration: ${where}: ${message}`);
+    const waiting = describeUntrusted(servers);
+    for (const line of new Set(faults)) if (!reported.has(line)) log.warning(line);
+    for (const line of waiting) if (!reported.has(line)) log.info(line);
+    reported = new Set([...faults, ...waiting]);
   };
+}
+
+function describeUntrusted(servers: readonly ServerDefinition[]): readonly string[] {
+  const counts = new Map<string, number>();
+  for (const { availability } of servers) {
+    if (availability.kind !== "untrusted") continue;
+    counts.set(availability.folder, (counts.get(availability.folder) ?? 0) + 1);
+  }
+  return [...counts].map(
+    ([folder, count]) =>
+      `${count} of the servers that ${folder} defines are not started until you trust them: sandpy trust ${shellWord(folder)}`,
+  );
 }

@@ -75,6 +75,20 @@ describe("CONF-1: a server that is switched off", () => {
     expect(isUntouched()).toBe(true);
   });
 
+  test("is found by a search that says why, and is not asked for its tools", async () => {
+    const { text } = await bridge.python("print(await runtime.find_servers('off-stdio'))");
+    expect(text).toContain('is switched off: "disabled" is true');
+    await bridge.python("print(await runtime.find_servers(''))\nimport asyncio\nawait asyncio.sleep(1)");
+    expect(isUntouched()).toBe(true);
+  });
+
+  test("is not asked by sandpy tools, also when all are asked anew", async () => {
+    const all = await command(["tools", "--refresh"], { home: witness.home });
+    expect([all.code, isUntouched()]).toEqual([0, true]);
+    const named = await command(["tools", "off-stdio", "off-http", "--refresh"], { home: witness.home });
+    expect([named.code, isUntouched()]).toEqual([6, true]);
+  });
+
   test("is refused by sandpy run", async () => {
     const file = witness.home.write("job.py", "print('ran')");
     const { code, stdout, stderr } = await command(["run", file, "--servers", "off-http"], {

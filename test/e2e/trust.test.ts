@@ -50,6 +50,9 @@ describe("a server of a project", () => {
       );
       expect(text).toContain("sandpy trust ~/project");
     }
+    await bridge.python("print(await runtime.find_servers(''))\nimport asyncio\nawait asyncio.sleep(1)");
+    await inProject("tools", "--refresh");
+    await inProject("auth", "remote", "--no-browser");
     expect(witness.wasStarted("evil")).toBe(false);
     expect(witness.connections()).toBe(0);
 
