@@ -4,3 +4,10 @@ declare module "*.py" {
   // biome-ignore lint/style/noDefaultExport: an asset import has nothing but a default.
   export default source;
 }
+
+/** Tables are embedded as files: the import is a path that the process can read, in the binary too. */
+declare module "*.bin" {
+  const path: string;
+  // biome-ignore lint/style/noDefaultExport: an asset import has nothing but a default.
+  export default path;
+}

@@ -1,0 +1,114 @@
+import { ExactNames } from "./exact-names.ts";
+import { nameKey, type Query } from "./query.ts";
+import { type IndexedServer, indexServer } from "./server-index.ts";
+import { Spelling } from "./spelling.ts";
+import { TermIndex, Terms } from "./term-index.ts";
+import type { SearchableServer } from "./tool-search.ts";
+import type { WordVectors } from "./word-vectors.ts";
+
+/** Words of tools that are gone may stay until they are this many, and more than those still used. */
+const MAX_STALE_TERMS = 10_000;
+
+/** One tool, by its place in the whole. */
+export interface Entry {
+  readonly server: string;
+  readonly serverIndex: number;
+  readonly tool: string;
+}
+
+/** What a search found: the best first, and how many there are in all. */
+export interface Found {
+  readonly best: readonly { readonly entry: Entry; readonly score: number }[];
+  readonly total: number;
+}
+
+/**
+ * All that is indexed. A server is taken apart once; what spans servers is made of those parts in one quick pass
+ * whenever one of them changed.
+ */
+export class Catalog {
+  readonly vectors: WordVectors | undefined;
+  terms = new Terms();
+  entries: readonly Entry[] = [];
+  servers: readonly IndexedServer[] = [];
+  /** The number of each server's first tool among the entries. */
+  firstEntries: readonly number[] = [];
+  index = new TermIndex([], 0);
+  names = new ExactNames([]);
+  #spelling: Spelling | undefined;
+  #current: readonly SearchableServer[] = [];
+
+  constructor(vectors: WordVectors | undefined) {
+    this.vectors = vectors;
+  }
+
+  /** Takes apart what is new, and forgets what is gone. */
+  update(servers: readonly SearchableServer[]): void {
+    const same = (server: SearchableServer, at: number) => server === this.#current[at];
+    if (servers === this.#current || (servers.length === this.#current.length && servers.every(same))) return;
+    if (this.terms.size - this.index.used > Math.max(MAX_STALE_TERMS, this.index.used)) {
+      this.terms = new Terms();
+      this.servers = [];
+    }
+    const known = new Map(this.servers.map((indexed) => [indexed.server, indexed] as const));
+    this.servers = servers.map(
+      (server) => known.get(server) ?? indexServer(server, this.terms, this.vectors),
+    );
+    this.entries = servers.flatMap(({ name, tools }, serverIndex) =>
+      tools.map((tool) => ({ server: name, serverIndex, tool: tool.name })),
+    );
+    let next = 0;
+    this.firstEntries = servers.map(({ tools }) => {
+      next += tools.length;
+      return next - tools.length;
+    });
+    this.index = new TermIndex(
+      this.servers.flatMap(({ terms }) => terms),
+      this.terms.size,
+    );
+    this.names = new ExactNames(servers);
+    this.#spelling = undefined;
+    this.#current = servers;
+  }
+
+  /** The known terms that are written like `term`, the nearest first. */
+  near(term: string, slips: number): number[] {
+    return this.#words()
+      .near(term, slips)
+      .filter((id) => this.index.has(id));
+  }
+
+  /** Everything, one tool of each server in turn, so that a page shows many servers and not all of one. */
+  inTurn(isMeant: (entry: Entry) => boolean): Found {
+    const meant = this.entries.filter(isMeant);
+    const turns = meant.map((entry, at) => ({ entry, score: 0, at, turn: 0 }));
+    let turn = 0;
+    for (const [at, item] of turns.entries()) {
+      turn = meant[at - 1]?.serverIndex === item.entry.serverIndex ? turn + 1 : 0;
+      item.turn = turn;
+    }
+    return {
+      best: turns.sort((one, other) => one.turn - other.turn || one.at - other.at),
+      total: meant.length,
+    };
+  }
+
+  /** Names of tools and words most like those of a query that nothing answers to, names before words. */
+  suggest(query: Query, max: number): string[] {
+    const names = new Map(this.entries.map(({ tool }) => [nameKey(tool), tool] as const));
+    const keys = [...names.keys()];
+    const spelling = new Spelling(keys);
+    const sought = new Set([query.name, ...query.tokens.slice(0, max).map(nameKey)]);
+    const likeNames = [...sought].flatMap((key) => spelling.suggest(key, max));
+    const likeWords = query.words
+      .slice(0, max)
+      .flatMap((word) => this.#words().suggest(word, this.terms.size));
+    const words = likeWords.filter((term) => this.index.has(this.terms.find(term)));
+    return [...new Set([...likeNames.map((key) => names.get(key) ?? key), ...words])].slice(0, max);
+  }
+
+  #words(): Spelling {
+    this.#spelling ??= new Spelling(this.terms.all);
+    return this.#spelling;
+  }
+}

@@ -1,0 +1,73 @@
+import { Catalog, type Entry } from "./catalog.ts";
+import { parseQuery } from "./query.ts";
+import { rank } from "./ranking.ts";
+import { loadWordVectors } from "./word-table.ts";
+import type { WordVectors } from "./word-vectors.ts";
+
+/** One server as search sees it; a new object stands for a changed server. */
+export interface SearchableServer {
+  readonly name: string;
+  readonly alias: string;
+  readonly description: string;
+  readonly tools: readonly {
+    readonly name: string;
+    readonly alias: string;
+    readonly description: string;
+    readonly inputSchema: Readonly<Record<string, unknown>>;
+  }[];
+}
+
+export interface SearchHit {
+  /** The names, not the aliases. */
+  readonly server: string;
+  readonly tool: string;
+  /** The higher the better, to be compared within one answer; 0 in a list of everything. */
+  readonly score: number;
+}
+
+export interface SearchAnswer {
+  /** The best first; a tool that the query names comes before all that it only describes. */
+  readonly hits: readonly SearchHit[];
+  /** How many tools answer to the query, shown or not. */
+  readonly total: number;
+  /** Where nothing does: names and words most like those of the query, the nearest first. */
+  readonly suggestions: readonly string[];
+}
+
+/** Finds tools by what they are called or by what they do. */
+export interface ToolSearch {
+  /** Replaces what is indexed of a server; the same object again costs nothing. Indexing waits for the next search. */
+  update(servers: readonly SearchableServer[]): void;
+  /**
+   * The `limit` best tools, of one server (its name or alias) if said. A query without words lists the tools, each
+   * server in turn. Of a query the first 2,000 characters count.
+   */
+  search(query: string, options: { readonly limit: number; readonly server?: string }): SearchAnswer;
+}
+
+const MAX_SUGGESTIONS = 5;
+
+/** `vectors` is called once, by the first search; without vectors, words alone decide. */
+export function createToolSearch(vectors: () => WordVectors | undefined = loadWordVectors): ToolSearch {
+  let servers: readonly SearchableServer[] = [];
+  let catalog: Catalog | undefined;
+  return {
+    update: (next) => {
+      servers = next;
+    },
+    search: (text, { limit, server }) => {
+      catalog ??= new Catalog(vectors());
+      catalog.update(servers);
+      const query = parseQuery(text);
+      const only = server === undefined ? undefined : new Set(catalog.names.servers(server));
+      const isMeant = only === undefined ? () => true : (entry: Entry) => only.has(entry.serverIndex);
+      const found = rank(query, catalog, isMeant, limit);
+      const hits = found.best.slice(0, Math.max(0, limit));
+      return {
+        hits: hits.map(({ entry, score }) => ({ server: entry.server, tool: entry.tool, score })),
+        total: found.total,
+        suggestions: found.total > 0 ? [] : catalog.suggest(query, MAX_SUGGESTIONS),
+      };
+    },
+  };
+}
