@@ -14,7 +14,7 @@ export interface Comparison {
   readonly bench: string;
   readonly measured: string;
   readonly yardstick: string;
-  readonly unit: "ms" | "MB" | "tokens" | "calls/s";
+  readonly unit: "ms" | "MB" | "tokens" | "calls/s" | "%";
   readonly ours: readonly number[];
   readonly theirs: readonly number[];
   /** Absent for what is shown and not claimed. */
@@ -36,6 +36,10 @@ export function atLeast(limit: number, tolerance = TIME_TOLERANCE): Target {
 
 export function valueAtMost(limit: number, tolerance = 0): Target {
   return { of: "value", bound: "at most", limit, tolerance };
+}
+
+export function valueAtLeast(limit: number, tolerance = 0): Target {
+  return { of: "value", bound: "at least", limit, tolerance };
 }
 
 /** The median of ours as a multiple of the yardstick's. */

@@ -5,6 +5,7 @@ import { type Comparison, exitCodeOf } from "./comparison.ts";
 import { benchFirst } from "./first.ts";
 import { benchIpykernel } from "./ipykernel.ts";
 import { benchOutput } from "./output.ts";
+import { benchSearch } from "./search.ts";
 import { benchSession } from "./session.ts";
 import { benchStart } from "./start.ts";
 import { renderJson, renderTable } from "./table.ts";
@@ -31,6 +32,7 @@ const BENCHES: Readonly<Record<string, (world: World) => Promise<Comparison[]>>>
   upstream: benchUpstream,
   bulk: benchBulk,
   output: benchOutput,
+  search: benchSearch,
 };
 
 // Two thousand calls at once are meant; the SDK's client waits for its pipe once for each.
