@@ -8,8 +8,6 @@ const MAX_LOGGED_CHARS = 4096;
 /** One MCP client, not yet connected, as every transport needs it. */
 export interface NewClient {
   readonly client: Client;
-  /** Resolves when the connection has ended. */
-  readonly ended: Promise<void>;
   /** The server says that its tools changed, or lost its session and may have others now. */
   toolsChanged(): void;
   onToolsChanged(listener: () => void): void;
@@ -36,14 +34,10 @@ export function createClient({ mode, server, log, mask, prepare }: ClientOptions
     },
   );
   prepare(client);
-  const ended = new Promise<void>((resolve) => {
-    client.onclose = resolve;
-  });
   client.onerror = ({ message }) =>
     log.debug("protocol fault of server", { server, detail: mask(message.slice(0, MAX_LOGGED_CHARS)) });
   return {
     client,
-    ended,
     toolsChanged,
     onToolsChanged: (listener) => {
       onToolsChanged = listener;

@@ -83,14 +83,14 @@ async function shakeHands(
         first: mask(quote),
       }),
   });
-  const { client, ended, toolsChanged, onToolsChanged } = createClient({
+  const { client, toolsChanged, onToolsChanged } = createClient({
     mode,
     server: name,
     log,
     mask,
     prepare,
   });
-  const killable = { ended, kill: () => transport.kill() };
+  const killable = { ended: transport.ended, kill: () => transport.kill() };
   options.onStart(killable);
   try {
     await client.connect(transport as Transport, { signal, timeout: options.connectMs });

@@ -27,8 +27,11 @@ export class StdioTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: (message: JSONRPCMessage) => void;
-  /** The SDK takes a transport with these two for stdio; see `connect.ts` for why that matters. */
+  /** The SDK takes a transport with this and `pid` for stdio; see `connect-stdio.ts` for why that matters. */
   readonly stderr = null;
+  /** Resolves when the process is gone, or was never there and will not be. */
+  readonly ended: Promise<void>;
+  readonly #ended = Promise.withResolvers<void>();
   readonly #options: TransportOptions;
   readonly #splitter = new LineSplitter(MAX_MESSAGE_BYTES);
   readonly #decoder = new TextDecoder();
@@ -42,6 +45,7 @@ export class StdioTransport implements Transport {
 
   constructor(options: TransportOptions) {
     this.#options = options;
+    this.ended = this.#ended.promise;
   }
 
   get pid(): number | null {
@@ -111,6 +115,7 @@ export class StdioTransport implements Transport {
     this.#closed = true;
     // What a dead wrapper left behind has no use any more.
     void this.#process?.stop(0);
+    this.#ended.resolve();
     this.onclose?.();
   }
 

@@ -3,8 +3,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createLog } from "../../src/core/log.ts";
+import type { ServerDefinition } from "../../src/discovery/server-definition.ts";
+import { connectServer, type Killable } from "../../src/upstream/connect.ts";
+import { Remembered } from "../../src/upstream/remembered.ts";
 import { serveHttp, serveTool } from "../helpers/http-servers.ts";
-import { createRig, faultOf, type Rig, remote, soon } from "./harness.ts";
+import { createRig, ENV, faultOf, type Rig, remote, scripted, soon } from "./harness.ts";
 
 const MIB = 1024 ** 2;
 
@@ -350,4 +354,29 @@ test("an event without end on the one stream of the older transport ends the con
     `server "web" sent more than ${32 * MIB} bytes in one event and was disconnected`,
   );
   expect(await call(rig)).toMatchObject({ content: [] });
+});
+
+test.each<[string, () => ServerDefinition]>([
+  ["by URL", () => remote("web", "http://127.0.0.1:1/")],
+  ["of the newest revision", () => scripted("web", { refuses: ["initialize", "server/discover"] })],
+])("a server %s that cannot be connected leaves nothing to end", async (_case, define) => {
+  const started: Killable[] = [];
+  const log = createLog("ERROR", () => undefined);
+  const options = {
+    env: ENV,
+    childEnv: {},
+    log,
+    remembered: new Remembered({}),
+    connectMs: 5000,
+    stopGraceMs: 100,
+    prepare: () => undefined,
+    onSpawn: () => undefined,
+    onStart: (one: Killable) => started.push(one),
+  };
+
+  const fault = await faultOf(connectServer(define(), options, soon()));
+
+  expect(fault.code).toBe("UPSTREAM_UNREACHABLE");
+  expect(started.length).toBeGreaterThan(0);
+  await Promise.all(started.map(({ ended }) => ended));
 });

@@ -91,7 +91,7 @@ function createAttempt(
   const describe = (error: unknown) => describeRemoteFault(error, context);
 
   return async ({ protocol, era }) => {
-    const { client, ended, toolsChanged, onToolsChanged } = createClient({
+    const { client, toolsChanged, onToolsChanged } = createClient({
       mode: "auto",
       server: name,
       log,
@@ -119,7 +119,7 @@ function createAttempt(
       onBadText: (text) =>
         log.debug("server sent what is no message", { server: name, text: mask(text.slice(0, 200)) }),
     });
-    const killable = { ended, kill: () => transport.kill() };
+    const killable = { ended: transport.ended, kill: () => transport.kill() };
     options.onStart(killable);
     const stop = () => transport.kill();
     signal.addEventListener("abort", stop, { once: true });

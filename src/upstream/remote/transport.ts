@@ -71,6 +71,9 @@ export class RemoteTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: (message: JSONRPCMessage) => void;
+  /** Resolves when nothing goes on any more. */
+  readonly ended: Promise<void>;
+  readonly #ended = Promise.withResolvers<void>();
   /** The newest revision cancels a request by closing its stream. */
   readonly hasPerRequestStream: boolean;
   readonly #options: RemoteTransportOptions;
@@ -88,6 +91,7 @@ export class RemoteTransport implements Transport {
   constructor(options: RemoteTransportOptions) {
     const { protocol, endpoint, authProvider } = options;
     this.#options = options;
+    this.ended = this.#ended.promise;
     this.hasPerRequestStream = protocol === "http";
     const settings = {
       fetch: this.#fetch.bind(this),
@@ -329,6 +333,7 @@ export class RemoteTransport implements Transport {
   #onClose(): void {
     this.#isClosed = true;
     this.#reconnector.cancel();
+    this.#ended.resolve();
     this.onclose?.();
   }
 

@@ -164,6 +164,55 @@ describe("a server that wants a sign-in", () => {
   });
 });
 
+describe("a sign-in to a hostile server", () => {
+  const metadata = (issuer: string, more: object) => ({
+    issuer,
+    authorization_endpoint: `${issuer}/auth`,
+    token_endpoint: `${issuer}/token`,
+    registration_endpoint: `${issuer}/reg`,
+    response_types_supported: ["code"],
+    code_challenge_methods_supported: ["S256"],
+    ...more,
+  });
+
+  test.each<[string, (origin: string) => { issuer?: string; more?: object; large?: boolean }]>([
+    ["goes to no address of a network", () => ({ issuer: "https://169.254.169.254" })],
+    ["goes to no plain address elsewhere", () => ({ issuer: "http://login.example" })],
+    ["reads no endless metadata", () => ({ large: true })],
+    ["opens no script", () => ({ more: { authorization_endpoint: "javascript:alert(1)" } })],
+    ["opens no file", () => ({ more: { authorization_endpoint: "file:///etc/passwd" } })],
+    ["opens no plain page elsewhere", () => ({ more: { authorization_endpoint: "http://login.example/" } })],
+    ["takes no other issuer", () => ({ more: { issuer: "https://other.example" } })],
+    ["registers nowhere else", () => ({ more: { registration_endpoint: "http://10.0.0.1/reg" } })],
+    ["does not go without PKCE", () => ({ more: { code_challenge_methods_supported: ["plain"] } })],
+  ])("%s", async (_case, lie) => {
+    using folder = createFolder();
+    await using server = serveHttp((request) => {
+      const { origin, pathname } = new URL(request.url);
+      const { issuer = origin, more = {}, large = false } = lie(origin);
+      if (pathname.startsWith("/.well-known/oauth-protected-resource")) {
+        return Response.json({ resource: `${origin}/mcp`, authorization_servers: [issuer] });
+      }
+      if (pathname.startsWith("/.well-known/")) {
+        return large ? new Response("x".repeat(2 ** 22)) : Response.json(metadata(issuer, more));
+      }
+      if (pathname === "/reg") return Response.json({ client_id: "c", redirect_uris: [] }, { status: 201 });
+      return new Response(null, { status: 401 });
+    });
+    const presented: string[] = [];
+    const signingIn = createSignIns({ dataDir: folder.path }).signIn(remote("web", server.url), {
+      signal: soon(),
+      present: async (url) => void presented.push(url),
+    });
+
+    const { code, message } = await faultOf(signingIn);
+
+    expect(code).toBe("UPSTREAM_UNAUTHORIZED");
+    expect(message).toStartWith('the sign-in to server "web" failed: ');
+    expect(presented).toEqual([]);
+  });
+});
+
 describe("a token that the server refuses", () => {
   const refreshes = (world: OAuthWorld) =>
     world.asked.filter((request) => request === "POST /token").length - 1;
