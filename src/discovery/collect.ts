@@ -2,17 +2,25 @@ import type { Config } from "../config/config.ts";
 import type { ClientRow } from "./clients/row.ts";
 import { CLIENTS } from "./clients/table.ts";
 import { GENERIC } from "./dialects.ts";
-import { type NamedDefinition, readEntry } from "./entry/entry.ts";
+import { type EntryContext, type NamedDefinition, readEntry } from "./entry/entry.ts";
 import { type ConfigDocument, isObject, renderPath, type ValuePath, valueAt } from "./formats/document.ts";
 import { ANY_SHAPE, type Reached } from "./layouts.ts";
 import { loadPlaces, locate, type Place, type Places } from "./places.ts";
 import { parseConfigText, type ReadOutcome, readConfigFile } from "./read.ts";
 import type { DiscoveryProblem, Origin } from "./server-definition.ts";
 import type { Switch } from "./switches.ts";
+import type { FillBudget } from "./variables.ts";
 
 /** Beyond this the files are no configuration of a person's. */
 const MAX_SERVERS = 10_000;
+/** A project that nobody trusts must not use that up. */
+const MAX_PROJECT_SERVERS = 2000;
 const MAX_PROBLEMS_PER_FILE = 100;
+/** All files together: a project may have very many. */
+const MAX_TOTAL_BYTES = 64 * 1024 ** 2;
+/** What values of all servers may come to, and the files that they may be taken from. */
+const MAX_FILLED_CHARS = 16 * 1024 ** 2;
+const MAX_VALUE_READS = 2000;
 /** Some systems let a program have no more than 256 files open. */
 const MAX_OPEN_FILES = 32;
 
@@ -68,15 +76,19 @@ const EXPLICIT_ROW: ClientRow = {
 export async function collect(config: Config): Promise<Collection> {
   const places = await loadPlaces(config);
   const sink: Sink = { candidates: [], toggles: [], switches: [], problems: [], valueFiles: [] };
-  const files = [...planExplicit(config), ...(await planFiles(places, sink.problems))];
+  const planned = [...planExplicit(config), ...(await planFiles(places, sink.problems))];
+  // What is the user's own first: it must not go short because of a project's files.
+  const isOwn = ({ scope }: PlannedFile) => scope !== "project";
+  const files = [...planned.filter(isOwn), ...planned.filter((file) => !isOwn(file))];
   const outcomes = await readAll(files, config);
+  const budget = createBudget(sink.valueFiles);
   const finished = new Set<ClientRow>();
   for (const file of files) {
     const outcome = outcomes.get(file.file) ?? { kind: "missing" };
     if (finished.has(file.row)) continue;
     if (file.row.isFirstOnly && outcome.kind !== "missing") finished.add(file.row);
     if (outcome.kind === "problem") sink.problems.push(outcome.problem);
-    else if (outcome.kind === "document") readDocument(outcome.document, file, places, sink);
+    else if (outcome.kind === "document") readDocument(outcome.document, file, places, sink, budget);
     else if (outcome.kind === "missing" && file.scope === "explicit") {
       const message = `does not exist: expected the file that ${EXPLICIT_CLIENT} names`;
       sink.problems.push({ where: file.file, message });
@@ -128,18 +140,49 @@ async function readAll(
   { serversConfig }: Config,
 ): Promise<ReadonlyMap<string, ReadOutcome>> {
   const outcomes = new Map<string, ReadOutcome>();
-  const waiting = [...new Set(files.map(({ file }) => file))];
+  const waiting = [...new Set(files.map(({ file }) => file))].values();
+  let roomBytes = MAX_TOTAL_BYTES;
+  const takeBytes = (count: number) => {
+    if (count > roomBytes) return false;
+    roomBytes -= count;
+    return true;
+  };
   const work = async () => {
-    for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
+    for (const file of waiting) {
       const isText = file === EXPLICIT_CLIENT && serversConfig !== undefined;
-      outcomes.set(file, await (isText ? parseConfigText(file, serversConfig) : readConfigFile(file)));
+      outcomes.set(
+        file,
+        await (isText ? parseConfigText(file, serversConfig) : readConfigFile(file, takeBytes)),
+      );
     }
   };
   await Promise.all(Array.from({ length: MAX_OPEN_FILES }, work));
   return outcomes;
 }
 
-function readDocument(document: ConfigDocument, file: PlannedFile, places: Places, sink: Sink): void {
+function createBudget(files: string[]): FillBudget {
+  let chars = MAX_FILLED_CHARS;
+  return {
+    takeFile: (path) => {
+      if (files.length === MAX_VALUE_READS) return false;
+      files.push(path);
+      return true;
+    },
+    takeChars: (length) => {
+      if (length > chars) return false;
+      chars -= length;
+      return true;
+    },
+  };
+}
+
+function readDocument(
+  document: ConfigDocument,
+  file: PlannedFile,
+  places: Places,
+  sink: Sink,
+  budget: FillBudget,
+): void {
   const { row } = file;
   for (const list of row.switches?.(document, places.projectFolders) ?? []) {
     sink.switches.push({ client: row.client, list });
@@ -152,7 +195,7 @@ function readDocument(document: ConfigDocument, file: PlannedFile, places: Place
     for (const key of document.duplicateKeys(reached.path)) {
       report([...reached.path, key], "is defined more than once; the last definition is used");
     }
-    readEntries(document, reached, file, places.config, sink, report);
+    readEntries(document, reached, file, { config: places.config, budget }, sink, report);
   }
 }
 
@@ -160,10 +203,16 @@ function readEntries(
   document: ConfigDocument,
   reached: Extract<Reached, { readonly kind: "entries" }>,
   { row, scope, folder, layer, file }: PlannedFile,
-  config: Config,
+  context: Pick<EntryContext, "config" | "budget">,
   sink: Sink,
   report: Report,
 ): void {
+  const countBefore = sink.candidates.length;
+  const [limit, used] =
+    scope === "project"
+      ? [MAX_PROJECT_SERVERS, sink.candidates.filter(isOfProject).length]
+      : [MAX_SERVERS, countBefore];
+  const room = limit - used;
   const inputs = readInputs(document.value, reached.path);
   const isBare = row.isBare === true;
   for (const { key, path, value } of reached.entries) {
@@ -175,19 +224,22 @@ function readEntries(
       ...(folder === undefined ? {} : { folder }),
     };
     const dialect = reached.dialect ?? row.dialect;
-    const onFile = (path: string) => void sink.valueFiles.push(path);
-    const outcome = readEntry(value, { config, origin, dialect, inputs, isBare, onFile });
+    const outcome = readEntry(value, { ...context, origin, dialect, inputs, isBare });
     if (outcome.kind === "faults") {
       for (const fault of outcome.faults) report([...path, ...fault.path], fault.message);
     } else if (outcome.kind === "toggle") {
       sink.toggles.push({ origin, layer, isOn: outcome.isOn, reason: outcome.reason });
-    } else if (sink.candidates.length < MAX_SERVERS) {
+    } else if (sink.candidates.length - countBefore < room) {
       sink.candidates.push({ definition: outcome.definition, off: outcome.off, layer, isBare });
     } else {
-      report([], `has servers beyond the ${MAX_SERVERS} that are read; they are left out`);
+      report([], `has servers beyond the ${limit} that are read; they are left out`);
       return;
     }
   }
+}
+
+function isOfProject({ definition }: Candidate): boolean {
+  return definition.origins[0].scope === "project";
 }
 
 /** What a file asks people for stands beside its servers. */

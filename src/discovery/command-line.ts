@@ -5,6 +5,8 @@ const SHELLS = /^(?:.*[\\/])?(?:ba|z|da|k|fi)?sh(?:\.exe)?$|^(?:.*[\\/])?(?:cmd|
 
 const VARIABLE = /^(?:\$\{(?:[^{}]|\{[^{}]*\})*\}|\{(?:env|file):[^{}]*\}|\$\([^()]*\))/;
 const MAX_VARIABLE_CHARS = 1000;
+/** A path to a program with more words than this is none. */
+const MAX_SPACES = 32;
 
 /** A line in words, or the sign in it that only a shell understands. */
 export type Words =
@@ -23,8 +25,10 @@ export function splitWords(line: string): Words {
   for (let index = 0; index < line.length; index++) {
     const char = line.charAt(index);
     // What a variable's braces enclose is one word, spaces of a default and all.
-    const [variable] =
-      VARIABLE.exec(quote === "'" ? "" : line.slice(index, index + MAX_VARIABLE_CHARS)) ?? [];
+    const isOpening = (char === "$" || char === "{") && quote !== "'";
+    const variable = isOpening
+      ? VARIABLE.exec(line.slice(index, index + MAX_VARIABLE_CHARS))?.[0]
+      : undefined;
     if (variable !== undefined) {
       word = (word ?? "") + variable;
       index += variable.length - 1;
@@ -73,8 +77,13 @@ export function splitCommand(command: string, hasArgs: boolean, resolve: (path: 
 /** `/Applications/My Tool.app/run --flag`: the longest beginning that is a file and holds a space. */
 function existingPrefix(command: string, resolve: (path: string) => string): string | undefined {
   if (!isPathLike(command)) return undefined;
-  const ends = Array.from(command.matchAll(/\s+/g), ({ index }) => index).slice(1, 32);
+  const ends: number[] = [];
+  for (const { index } of command.matchAll(/\s+/g)) {
+    ends.push(index);
+    if (ends.length === MAX_SPACES) break;
+  }
   return ends
+    .slice(1)
     .reverse()
     .map((end) => command.slice(0, end))
     .find((prefix) => isFile(resolve(prefix)));

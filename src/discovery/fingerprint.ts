@@ -53,8 +53,15 @@ function normalizeUrl(text: string): string {
   if (!URL.canParse(text)) return text; // a variable in it is not filled in
   const url = new URL(text);
   url.hash = "";
-  url.pathname = url.pathname.replace(/\/+$/, "");
-  return url.href.replace(/\/$/, "");
+  url.pathname = withoutLastSlashes(url.pathname);
+  return url.search === "" ? withoutLastSlashes(url.href) : url.href;
+}
+
+/** Not by a pattern: that would take long for a hostile one with very many. */
+export function withoutLastSlashes(path: string): string {
+  let end = path.length;
+  while (end > 1 && path[end - 1] === "/") end--;
+  return path.slice(0, end);
 }
 
 function lowerCase(text: string): string {

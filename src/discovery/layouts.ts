@@ -1,5 +1,6 @@
 import { basename, extname } from "node:path";
 import { CRUSH, type Dialect, GENERIC, GOOSE, LITERAL, OPENCODE, VSCODE } from "./dialects.ts";
+import { withoutLastSlashes } from "./fingerprint.ts";
 import { type ConfigDocument, isObject, type ValuePath, valueAt } from "./formats/document.ts";
 
 /** One entry of a document, before anybody looks at what it says. */
@@ -45,7 +46,12 @@ export function at(...paths: readonly string[][]): Layout {
 export function servers(...key: readonly string[]): Layout {
   return {
     label: renderLabel(key),
-    reach: (document) => reachFirst(document.value, [[...key]]) ?? reachAnyShape(document, renderLabel(key)),
+    reach: (document) => {
+      const reached = reachFirst(document.value, [[...key]]) ?? reachAnyShape(document, renderLabel(key));
+      if (reached.kind !== "entries") return reached;
+      const { dialect: _, ...found } = reached; // whose file it is says the table
+      return found;
+    },
   };
 }
 
@@ -79,7 +85,7 @@ export function findClaudeProject(value: unknown, projectFolders: readonly strin
 }
 
 function comparable(folder: string): string {
-  const plain = folder.replaceAll("\\", "/").replace(/(?<=.)\/+$/, "");
+  const plain = withoutLastSlashes(folder.replaceAll("\\", "/"));
   return /^[A-Za-z]:/.test(plain) ? plain.toLowerCase() : plain; // Windows knows no case
 }
 
@@ -99,7 +105,7 @@ function reachOpencode(value: unknown): Reached | undefined {
 /** Keys that tell whose file it is where nobody says so. */
 const KNOWN_KEYS: readonly { readonly path: readonly string[]; readonly dialect: Dialect }[] = [
   { path: ["mcpServers"], dialect: GENERIC },
-  { path: ["mcp_servers"], dialect: LITERAL },
+  { path: ["mcp_servers"], dialect: GENERIC },
   { path: ["servers"], dialect: { ...GENERIC, typeHttp: VSCODE.typeHttp } },
   { path: ["context_servers"], dialect: LITERAL },
   { path: ["amp.mcpServers"], dialect: GENERIC },
@@ -107,7 +113,9 @@ const KNOWN_KEYS: readonly { readonly path: readonly string[]; readonly dialect:
 ];
 
 function reachAnyShape(document: ConfigDocument, expectedKey: string): Reached {
-  const { value } = document;
+  const { value, file } = document;
+  const codex = extname(file) === ".toml" ? reachFirst(value, [["mcp_servers"]]) : undefined;
+  if (codex !== undefined) return withDialect(codex, LITERAL);
   for (const { path, dialect } of KNOWN_KEYS) {
     const reached = reachFirst(value, [path]);
     if (reached !== undefined) return withDialect(reached, dialect);
@@ -118,10 +126,11 @@ function reachAnyShape(document: ConfigDocument, expectedKey: string): Reached {
     if (reached !== undefined) return withDialect(reached, isCrush ? CRUSH : OPENCODE);
   }
   const extensions = valueAt(value, ["extensions"]);
-  if (isObject(extensions)) return withDialect(entriesOf(extensions, ["extensions"]), GOOSE);
+  if (isObject(extensions) && Object.values(extensions).some(looksLikeServer))
+    return withDialect(entriesOf(extensions, ["extensions"]), GOOSE);
   if (looksLikeServer(value)) {
     const name = isObject(value) && typeof value["name"] === "string" ? value["name"] : undefined;
-    const key = name ?? basename(document.file, extname(document.file));
+    const key = name ?? basename(file, extname(file));
     return { kind: "entries", entries: [{ key, path: [], value }], path: [] };
   }
   if (Array.isArray(value) && value.some(looksLikeServer)) return entriesOf(value, []);

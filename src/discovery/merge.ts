@@ -26,9 +26,11 @@ export interface Settled {
 
 /** Applies what switches servers outside their own entries, and puts the result in order of precedence. */
 export function settle({ candidates, toggles, switches }: Collection): readonly Settled[] {
-  const byKey = new Map<string, Toggle[]>();
-  for (const toggle of toggles)
-    byKey.set(toggle.origin.key, [...(byKey.get(toggle.origin.key) ?? []), toggle]);
+  const byKey = new Map<string, Map<number, Toggle>>();
+  for (const toggle of toggles) {
+    const layers = byKey.get(toggle.origin.key) ?? new Map<number, Toggle>();
+    byKey.set(toggle.origin.key, layers.set(toggle.layer, toggle));
+  }
   const settled = candidates.map((candidate): Settled => {
     const { definition, layer, isBare } = candidate;
     const [{ client, key, scope }] = definition.origins;
@@ -36,7 +38,7 @@ export function settle({ candidates, toggles, switches }: Collection): readonly 
       .filter((entry) => entry.client === client)
       .map(({ list }) => list.reasonFor(key, scope))
       .find((reason) => reason !== undefined);
-    const reason = listed ?? reasonOf(candidate, byKey.get(key) ?? []);
+    const reason = listed ?? reasonOf(candidate, [...(byKey.get(key)?.values() ?? [])]);
     const availability = reason === undefined ? definition.availability : switchedOff(definition, reason);
     return { definition: { ...definition, availability }, layer, isBare };
   });

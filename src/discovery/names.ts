@@ -3,6 +3,9 @@ import type { NamedDefinition } from "./entry/entry.ts";
 import type { Settled } from "./merge.ts";
 import type { DiscoveryProblem } from "./server-definition.ts";
 
+/** More are not told one by one. */
+const MAX_PROBLEMS = 100;
+
 /**
  * Makes names unique. A name belongs to the first server that may be used, else to the first that has it; others with
  * that name become `name@client`, or `name@file` where files stand for themselves.
@@ -17,12 +20,16 @@ export function settleNames(
     if (!owners.has(server.definition.name)) owners.set(server.definition.name, server);
   }
   const taken = new Set(owners.keys());
+  const counts = new Map<string, number>();
+  let renamedCount = 0;
   return settled.map((server) => {
     const { definition } = server;
     const owner = owners.get(definition.name);
     if (owner === undefined || owner === server) return definition;
-    const name = freeName(server, taken);
+    const name = freeName(server, taken, counts);
     taken.add(name);
+    renamedCount++;
+    if (renamedCount > MAX_PROBLEMS) return { ...definition, name };
     const [old, renamed] = [definition.name, name].map((text) => JSON.stringify(text));
     const message = `${old} is a different server in ${owner.definition.origins[0].file}; this one is called ${renamed}`;
     problems.push({ where: definition.origins[0].file, message });
@@ -30,7 +37,11 @@ export function settleNames(
   });
 }
 
-function freeName({ definition, isBare }: Settled, taken: ReadonlySet<string>): string {
+function freeName(
+  { definition, isBare }: Settled,
+  taken: ReadonlySet<string>,
+  counts: Map<string, number>,
+): string {
   const [{ client, file }] = definition.origins;
   const source = isBare
     ? basename(file, extname(file))
@@ -40,6 +51,11 @@ function freeName({ definition, isBare }: Settled, taken: ReadonlySet<string>): 
         .replace(/^-|-$/g, "");
   const wanted = `${definition.name}@${source}`;
   let free = wanted;
-  for (let count = 2; taken.has(free); count++) free = `${wanted}-${count}`;
+  let count = counts.get(wanted) ?? 1;
+  while (taken.has(free)) {
+    count++;
+    free = `${wanted}-${count}`;
+  }
+  counts.set(wanted, count);
   return free;
 }

@@ -40,10 +40,16 @@ const BY_EXTENSION: Readonly<Record<string, Format>> = {
   ".yml": YAML_FORMAT,
 };
 
-/** Reads a configuration file, whose name tells its format. */
-export async function readConfigFile(file: string): Promise<ReadOutcome> {
+/**
+ * Reads a configuration file, whose name tells its format. `takeBytes` is asked whether a file of so many bytes may be
+ * read beside all others.
+ */
+export async function readConfigFile(
+  file: string,
+  takeBytes: (count: number) => boolean = () => true,
+): Promise<ReadOutcome> {
   try {
-    return await parseConfigText(file, await readText(file));
+    return await parseConfigText(file, await readText(file, takeBytes));
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === "ENOENT" || code === "ENOTDIR") return { kind: "missing" };
@@ -78,7 +84,7 @@ function formatOf(file: string): Format {
   return BY_EXTENSION[extname(file).toLowerCase()] ?? JSON_FORMAT;
 }
 
-async function readText(file: string): Promise<string> {
+async function readText(file: string, takeBytes: (count: number) => boolean): Promise<string> {
   // O_NONBLOCK: opening a named pipe must not wait for a writer.
   const handle = await open(file, NONBLOCKING_READ);
   try {
@@ -89,6 +95,7 @@ async function readText(file: string): Promise<string> {
         `it has ${stats.size} bytes, more than the ${MAX_FILE_BYTES} that a configuration may have`,
       );
     }
+    if (!takeBytes(stats.size)) throw new Error("the files before it are too large together");
     const bytes = await handle.readFile();
     return decode(bytes);
   } catch (error) {

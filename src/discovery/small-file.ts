@@ -20,8 +20,8 @@ export function readSmallFile(path: string): string | undefined {
 export function parseEnvFile(text: string): ReadonlyMap<string, string> {
   const variables = new Map<string, string>();
   for (const line of text.replace(/^\uFEFF/, "").split(/\r\n|\r|\n/)) {
-    const [, name, raw = ""] = /^\s*(?:export\s+)?([A-Za-z_][\w.-]*)\s*=\s*(.*?)\s*$/.exec(line) ?? [];
-    if (name !== undefined) variables.set(name, unquote(raw));
+    const [, name, raw = ""] = /^\s*(?:export\s+)?([A-Za-z_][\w.-]*)\s*=\s*(.*)$/.exec(line) ?? [];
+    if (name !== undefined) variables.set(name, unquote(raw.trimEnd()));
   }
   return variables;
 }

@@ -37,13 +37,17 @@ export const readClaudeSettingsSwitches: ReadSwitches = (document) =>
 export const readToolSwitches: ReadSwitches = (document) => {
   const tools = valueAt(document.value, ["tools"]);
   if (!isObject(tools)) return [];
-  const off = Object.keys(tools).filter((name) => tools[name] === false && name.endsWith("*"));
-  return off.map((pattern) => ({
-    reasonFor: (key) =>
-      pattern === `${key}*` || pattern === `${key}_*`
-        ? `"tools" has ${JSON.stringify(pattern)}: false in ${document.file}`
-        : undefined,
-  }));
+  const isOff = (pattern: string) => Object.hasOwn(tools, pattern) && tools[pattern] === false;
+  return [
+    {
+      reasonFor: (key) => {
+        const pattern = [`${key}_*`, `${key}*`].find(isOff);
+        return pattern === undefined
+          ? undefined
+          : `"tools" has ${JSON.stringify(pattern)}: false in ${document.file}`;
+      },
+    },
+  ];
 };
 
 function listed(document: ConfigDocument, path: ValuePath, only?: Origin["scope"]): readonly Switch[] {

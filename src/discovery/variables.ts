@@ -15,10 +15,17 @@ export interface VariableScope {
   readonly workspaceFolder: string | undefined;
   /** Descriptions of the file's `inputs` by their ids. */
   readonly inputs: ReadonlyMap<string, string>;
-  /** Told of every file that a value is taken from, whether it exists or not. */
-  readonly onFile: (path: string) => void;
+  readonly budget: FillBudget;
   /** Variables stay as they are written, and only the contents of files are filled in. */
   readonly isVerbatim?: boolean;
+}
+
+/** What may be filled in for all servers together: few words of a hostile file could ask for gigabytes. */
+export interface FillBudget {
+  /** Whether a value may be taken from this file, which may not exist. */
+  takeFile(path: string): boolean;
+  /** Whether a value of this length may be filled in. */
+  takeChars(length: number): boolean;
 }
 
 /** Values of one server with their variables filled in, and what is missing for it. */
@@ -33,8 +40,9 @@ export interface Expander {
   readonly needs: readonly string[];
 }
 
+/** Lengths are bounded, so that a hostile text of openings without an end takes no long time. */
 const TOKENS =
-  /\$\{\{\s*(?<secret>[^{}]*?)\s*\}\}|\$\{(?<braced>(?:[^{}]|\{[^{}]*\})*)\}|(?<!\$)\{(?<kind>env|file):(?<curly>[^{}]+)\}|\$env:(?<dollarEnv>[A-Za-z_]\w*)|\$(?<bare>[A-Za-z_]\w*)|%(?<percent>[A-Za-z_]\w*)%/g;
+  /\$\{\{(?<secret>[^{}]{0,1000})\}\}|\$\{(?<braced>(?:[^{}]|\{[^{}]{0,1000}\}){0,1000})\}|(?<!\$)\{(?<kind>env|file):(?<curly>[^{}]{1,1000})\}|\$env:(?<dollarEnv>[A-Za-z_]\w*)|\$(?<bare>[A-Za-z_]\w*)|%(?<percent>[A-Za-z_]\w*)%/g;
 
 /** What the variables of a server stand for. Values are put in as they are: nothing in them is expanded again. */
 export function createExpander(scope: VariableScope): Expander {
@@ -48,8 +56,7 @@ export function createExpander(scope: VariableScope): Expander {
   };
   const forms = scope.dialect.variables;
   const readFile = (path: string) => {
-    scope.onFile(path);
-    return readSmallFile(path);
+    return scope.budget.takeFile(path) ? readSmallFile(path) : undefined;
   };
   const file = (path: string) => {
     const value = readFile(resolveHome(path, scope.config.homeDir, scope.fileFolder));
@@ -77,12 +84,13 @@ export function createExpander(scope: VariableScope): Expander {
       } else if (percent !== undefined && forms.has("percent")) {
         value = variable(percent);
       }
-      return value ?? whole;
+      if (value === undefined) return whole;
+      if (scope.budget.takeChars(value.length)) return value;
+      need("fewer or shorter values of variables: there are too many in these files");
+      return whole;
     });
   };
-  const secretOf = (path: string) => {
-    return variable(path.split(".").at(-1) ?? path);
-  };
+  const secretOf = (path: string) => variable(path.split(".").at(-1)?.trim() ?? path);
   const expandBraced = (body: string, depth: number): string | undefined => {
     if (scope.isVerbatim && !body.startsWith("file:")) return undefined;
     const [, prefix = "", id = ""] = /^(env|file|input|command|config):(.*)$/s.exec(body) ?? [];

@@ -48,7 +48,7 @@ function expand(text: string, dialect: Dialect, platform: NodeJS.Platform = "lin
     fileFolder: folder,
     workspaceFolder: "/srv/app",
     inputs: new Map([["key", "Your key"]]),
-    onFile: () => undefined,
+    budget: { takeFile: () => true, takeChars: () => true },
   });
   return { text: expander.expand(text), needs: expander.needs };
 }

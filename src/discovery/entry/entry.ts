@@ -5,7 +5,13 @@ import type { Dialect } from "../dialects.ts";
 import { fingerprintOf } from "../fingerprint.ts";
 import { isObject } from "../formats/document.ts";
 import type { Origin, RemoteServer, ServerDefinition, StdioServer } from "../server-definition.ts";
-import { createExpander, type Expander, type VariableScope, workspaceOf } from "../variables.ts";
+import {
+  createExpander,
+  type Expander,
+  type FillBudget,
+  type VariableScope,
+  workspaceOf,
+} from "../variables.ts";
 import {
   type EntryFault,
   type EntryFields,
@@ -30,8 +36,7 @@ export interface EntryContext {
   readonly inputs: ReadonlyMap<string, string>;
   /** The file stands for itself and belongs to no client. */
   readonly isBare: boolean;
-  /** Told of every file that a value is taken from. */
-  readonly onFile: (path: string) => void;
+  readonly budget: FillBudget;
 }
 
 /** What an entry turns out to be. */
@@ -47,6 +52,7 @@ export type EntryOutcome =
   | { readonly kind: "toggle"; readonly isOn: boolean; readonly reason: string }
   | { readonly kind: "faults"; readonly faults: readonly EntryFault[] };
 
+const MAX_NAME_CHARS = 200;
 const STDIO_TYPES = ["stdio", "local"];
 const URL_TYPES = ["http", "sse", "streamablehttp", "remote"];
 const BUILTIN_TYPES = ["builtin", "platform", "frontend", "inlinepython"];
@@ -55,6 +61,8 @@ const BUILTIN_TYPES = ["builtin", "platform", "frontend", "inlinepython"];
 export function readEntry(entry: unknown, context: EntryContext): EntryOutcome {
   if (!isObject(entry)) return fault("expected an object in braces");
   if (context.origin.key.trim() === "") return fault("expected a name for the server, found empty text");
+  if (context.origin.key.length > MAX_NAME_CHARS)
+    return fault(`expected a name of at most ${MAX_NAME_CHARS} characters`);
   const flat = flattenEntry(entry);
   const parsed = parseFields(flat);
   if (parsed.kind === "faults") return parsed;
@@ -81,7 +89,7 @@ export function readEntry(entry: unknown, context: EntryContext): EntryOutcome {
     fields,
     urlKey,
     context,
-    createExpander({ ...scope, onFile: () => undefined, isVerbatim: true }),
+    createExpander({ ...scope, isVerbatim: true }),
   );
   const { needs } = expander;
   return {
@@ -188,9 +196,8 @@ function noteShellCommands(fields: EntryFields, dialect: Dialect, expander: Expa
 function noteTemplates({ command, url }: EntryFields, expander: Expander): void {
   const program = Array.isArray(command) ? command[0] : command;
   for (const text of [program, url]) {
-    const template = /(?<!\$)\{\{.*?\}\}|\{%.*?%\}/s.exec(text ?? "")?.[0];
-    if (template !== undefined)
-      expander.need(`the template ${JSON.stringify(template.slice(0, 60))} to be filled in`);
+    const template = /(?<!\$)\{\{[^{}]{0,200}\}\}|\{%[^{}]{0,200}%\}/.exec(text ?? "")?.[0];
+    if (template !== undefined) expander.need(`the template ${JSON.stringify(template)} to be filled in`);
   }
 }
 

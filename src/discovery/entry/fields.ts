@@ -17,11 +17,18 @@ const SPELLINGS = {
   description: ["description"],
 } as const;
 
+/** The longest text that Linux gives to a program as one argument or variable. */
+const MAX_TEXT_CHARS = 128 * 1024 - 1;
+const MAX_DESCRIPTION_CHARS = 1000;
+
 /** Numbers and booleans stand unquoted in many files; a process only knows text. */
 const scalar = z
   .union([z.string(), z.number(), z.bigint(), z.boolean()], { error: "expected text" })
   .transform(String)
-  .refine((text) => !text.includes("\0"), { error: "expected text without a null character" });
+  .refine((text) => !text.includes("\0"), { error: "expected text without a null character" })
+  .refine((text) => text.length <= MAX_TEXT_CHARS, {
+    error: `expected at most ${MAX_TEXT_CHARS} characters`,
+  });
 const record = <T extends z.ZodType>(value: T) =>
   z.record(z.string(), value, { error: "expected an object in braces" });
 const PROGRAM = "expected the program to start, as text";
@@ -41,6 +48,7 @@ const fieldsSchema = z.object({
   envFile: scalar.optional().catch(undefined),
   cwd: z
     .string({ error: "expected a folder, as text" })
+    .max(MAX_TEXT_CHARS, { error: `expected at most ${MAX_TEXT_CHARS} characters` })
     .nullish()
     .transform((cwd) => (cwd === null || cwd === "" ? undefined : cwd)),
   url: scalar.nullish().transform((url) => (url === null || url === "" ? undefined : url)),
@@ -48,7 +56,11 @@ const fieldsSchema = z.object({
   headers: record(scalar)
     .nullish()
     .transform((headers) => headers ?? {}),
-  description: z.string().default("").catch(""),
+  description: z
+    .string()
+    .default("")
+    .catch("")
+    .transform((text) => text.slice(0, MAX_DESCRIPTION_CHARS)),
 });
 
 /** A fault in an entry: the way to it from the entry, and what is wrong. */

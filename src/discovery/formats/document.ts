@@ -1,3 +1,5 @@
+const MAX_SHOWN_CHARS = 100;
+
 /** The way from the root of a document to a value. */
 export type ValuePath = readonly (string | number)[];
 
@@ -42,12 +44,14 @@ export function valueAt(value: unknown, path: ValuePath): unknown {
   );
 }
 
-/** `mcpServers["my server"].args[1]`. */
+/** `mcpServers["my server"].args[1]`; very long keys are cut. */
 export function renderPath(path: ValuePath): string {
   return path
-    .map((key) =>
-      typeof key === "number" ? `[${key}]` : /^[\w-]+$/.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`,
-    )
+    .map((key) => {
+      if (typeof key === "number") return `[${key}]`;
+      const shown = key.length > MAX_SHOWN_CHARS ? `${key.slice(0, MAX_SHOWN_CHARS)}…` : key;
+      return /^[\w-]+$/.test(shown) ? `.${shown}` : `[${JSON.stringify(shown)}]`;
+    })
     .join("")
     .replace(/^\./, "");
 }
