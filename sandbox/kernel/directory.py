@@ -157,10 +157,10 @@ class Directory:
             raise self.no_tool(name, wanted)
         return Tool(server, wanted, by_alias, spec)
 
-    def find(self, name: str, wanted: str, by_alias: bool) -> Optional[Spec]:
+    def find(self, name: str, wanted: str, by_alias: bool, may_ask: bool = True) -> Optional[Spec]:
         """Returns a tool as the server describes it now, None where it has none of this name. Raises MCPError."""
         spec = self.listing(name).find(wanted, by_alias)
-        if spec is None and self.is_stale(name):
+        if spec is None and may_ask and self.is_stale(name):
             spec = self.fetch(name, True).call.result().find(wanted, by_alias)
         return spec
 
@@ -254,10 +254,11 @@ class Directory:
         number, call = self.rpc.open(label, ToolResult)
         fetch = self.fetch(name)
 
-        def go_on() -> None:
+        def go_on(may_wait: bool) -> None:
             try:
-                tool._sandpy_spec = fetch.call.result().find(tool.__name__, tool._sandpy_by_alias)
-                raw, arguments, timeout = tool._sandpy_fit(positional, named, False)
+                fetch.call.result()
+                tool._sandpy_spec = self.find(name, tool.__name__, tool._sandpy_by_alias, may_wait)
+                raw, arguments, timeout = tool._sandpy_fit(positional, named, may_wait)
                 self._calls[name] = self._calls.get(name, 0) + 1
                 params = {"server": name, "tool": raw, "arguments": arguments, "timeout": timeout}
                 self.rpc.send_as(number, label, "call_tool", params)

@@ -71,28 +71,29 @@ class Fetch:
         self.call = call
         self._lock = _thread.allocate_lock()
         self._answered = False
-        self._next: list[Callable[[], None]] = []
+        self._next: list[Callable[[bool], None]] = []
         call.when_answered(self._go_on)
 
-    def then(self, run: Callable[[], None]) -> None:
-        """Has something run once the answer is there, in any thread. It must not raise."""
+    def then(self, run: Callable[[bool], None]) -> None:
+        """Has something run once the answer is there, in any thread; its argument is whether it may wait there. It must
+        not raise."""
         with self._lock:
             if not self._answered:
                 self._next.append(run)
                 return
-        run()
+        run(True)
 
     def _go_on(self) -> None:
         with self._lock:
             self._answered = True
             todo, self._next = self._next, []
 
-        def work() -> None:
+        def work(may_wait: bool) -> None:
             for run in todo:
-                run()
+                run(may_wait)
 
         if todo:
             try:
-                _thread.start_new_thread(work, ())  # this is the thread that takes all answers: it must not wait
+                _thread.start_new_thread(work, (True,))  # this thread takes all answers
             except RuntimeError:  # there can be no more threads
-                work()
+                work(False)
