@@ -135,7 +135,9 @@ class Tool:
                 if newer is not None:
                     self._sandpy_spec = newer
                     return self._sandpy_fit(positional, named, False)
-            message = f"{self.__qualname__}() {error}{'' if str(error).endswith('?') else '.'} The tool is: {spec.signature}"
+            message = (
+                f"{self.__qualname__}() {error}{'' if str(error).endswith('?') else '.'} The tool is: {spec.signature}"
+            )
             raise type(error)(message) from None
 
     def _sandpy_known(self) -> Optional[Spec]:

@@ -9,6 +9,11 @@ const name = z.string().min(1).max(256);
 const words = z.string().max(1000);
 const limit = z.int().min(1).max(MAX_FOUND);
 const server = z.object({ server: name });
+/** As they came: a record of zod's would drop one that is called `__proto__`. */
+const toolArguments = z.custom<Readonly<Record<string, unknown>>>(
+  (value) => typeof value === "object" && value !== null && !Array.isArray(value),
+  "expected an object",
+);
 const textArguments = z
   .record(name, z.string())
   .refine((given) => Object.keys(given).length <= MAX_ARGUMENTS, `more than ${MAX_ARGUMENTS} arguments`);
@@ -22,7 +27,7 @@ const requestSchema = z.discriminatedUnion("method", [
     params: z.object({
       server: name,
       tool: name,
-      arguments: z.record(z.string(), z.unknown()),
+      arguments: toolArguments,
       timeout: z.number().positive().nullable(),
     }),
   }),
