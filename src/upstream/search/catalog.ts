@@ -93,18 +93,22 @@ export class Catalog {
     };
   }
 
-  /** Names of tools and words most like those of a query that nothing answers to, names before words. */
-  suggest(query: Query, max: number): string[] {
-    const names = new Map(this.entries.map(({ tool }) => [nameKey(tool), tool] as const));
-    const keys = [...names.keys()];
-    const spelling = new Spelling(keys);
+  /**
+   * Names of tools and words most like those of a query that nothing answers to, names before words; where nothing is
+   * like it, the names of some tools there are.
+   */
+  suggest(query: Query, isMeant: (entry: Entry) => boolean, max: number): string[] {
+    const listed = this.inTurn(isMeant).best.map(({ entry }) => entry.tool);
+    const names = new Map(listed.map((tool) => [nameKey(tool), tool] as const));
+    const spelling = new Spelling([...names.keys()]);
     const sought = new Set([query.name, ...query.tokens.slice(0, max).map(nameKey)]);
     const likeNames = [...sought].flatMap((key) => spelling.suggest(key, max));
     const likeWords = query.words
       .slice(0, max)
       .flatMap((word) => this.#words().suggest(word, this.terms.size));
     const words = likeWords.filter((term) => this.index.has(this.terms.find(term)));
-    return [...new Set([...likeNames.map((key) => names.get(key) ?? key), ...words])].slice(0, max);
+    const like = new Set([...likeNames.map((key) => names.get(key) ?? key), ...words]);
+    return [...(like.size > 0 ? like : new Set(listed))].slice(0, max);
   }
 
   #words(): Spelling {

@@ -30,7 +30,7 @@ export interface SearchAnswer {
   readonly hits: readonly SearchHit[];
   /** How many tools answer to the query, shown or not. */
   readonly total: number;
-  /** Where nothing does: names and words most like those of the query, the nearest first. */
+  /** Where nothing does: names and words most like those of the query, or else some names that there are. */
   readonly suggestions: readonly string[];
 }
 
@@ -66,7 +66,7 @@ export function createToolSearch(vectors: () => WordVectors | undefined = loadWo
       return {
         hits: hits.map(({ entry, score }) => ({ server: entry.server, tool: entry.tool, score })),
         total: found.total,
-        suggestions: found.total > 0 ? [] : catalog.suggest(query, MAX_SUGGESTIONS),
+        suggestions: found.total > 0 ? [] : catalog.suggest(query, isMeant, MAX_SUGGESTIONS),
       };
     },
   };

@@ -89,6 +89,7 @@ describe("a description of the need", () => {
     ["renaming files", "filesystem.moveFile"],
     ["forcast for tomorow", "sky.get_forecast"],
     ["clsoe the ticket", "desk.close_ticket"],
+    ["kitchne_lihgts_fof", "desk.kitchen_lights_off"],
   ])("%j finds %s by its words, whatever their forms and typos", (query, expected) => {
     expect(found(query)).toContain(expected);
   });
@@ -130,14 +131,22 @@ describe("an answer", () => {
     expect(Math.min(...scores)).toBeGreaterThan(0);
   });
 
-  test.each(["qqxv zzkk", "kitchne_lihgts_fof", "forexast"])(
-    "to %j, which nothing matches, suggests what is near",
-    (query) => {
-      const { hits, suggestions } = everyday.search(query, { limit: 5 });
-      if (hits.length === 0 && query !== "qqxv zzkk") expect(suggestions.length).toBeGreaterThan(0);
-      expect(suggestions.length).toBeLessThanOrEqual(5);
-    },
-  );
+  test.each([
+    ["qqgetqqforecastqq", "get_forecast"],
+    ["xforexcastx", "forecast"],
+  ])("to %j, which nothing matches, suggests %j", (query, near) => {
+    const { hits, total, suggestions } = everyday.search(query, { limit: 5 });
+    expect({ hits, total }).toEqual({ hits: [], total: 0 });
+    expect(suggestions[0]).toBe(near);
+  });
+
+  test("to what is like nothing names some tools, each of another server, or of the server that was asked for", () => {
+    const { total, suggestions } = everyday.search("qqxv zzkk", { limit: 5 });
+    expect(total).toBe(0);
+    expect(suggestions).toEqual(SERVERS.map(({ tools }) => tools[0]?.name ?? ""));
+    const ofDesk = everyday.search("qqxv zzkk", { limit: 5, server: "desk" }).suggestions;
+    expect(ofDesk).toEqual(["search", "close_ticket", "kitchen_lights_off"]);
+  });
 
   test.each([0, -1])("of at most %i tools has none, and still counts", (limit) => {
     expect(everyday.search("file", { limit })).toMatchObject({ hits: [] });
