@@ -114,7 +114,8 @@ function hideLowerLayers(settled: readonly Settled[]): readonly Settled[] {
     const [{ client, key }] = candidate.definition.origins;
     const id = JSON.stringify([client, key]);
     const top = candidate.isBare ? undefined : tops.get(id);
-    if (top === undefined || isRefused(top)) {
+    // A list may have a name twice: nothing says that one of them is meant to hide the other.
+    if (top === undefined || top.layer === candidate.layer || isRefused(top)) {
       if (!candidate.isBare) tops.set(id, candidate);
       kept.push(candidate);
     } else if (identityOf(top.definition.transport) === identityOf(candidate.definition.transport)) {

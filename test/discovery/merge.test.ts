@@ -137,6 +137,18 @@ describe("within one client", () => {
   });
 });
 
+test("two servers of one name in one list are both there", async () => {
+  machine.write(
+    "home/.continue/config.yaml",
+    "mcpServers:\n  - {name: s, command: a}\n  - {name: s, command: b}\n",
+  );
+
+  expect(show(await machine.discover())).toEqual([
+    "s usable a [Continue:s]",
+    "s@continue usable b [Continue:s]",
+  ]);
+});
+
 describe("a project that nobody trusts", () => {
   const untrusted = { trustProject: false };
 
