@@ -97,7 +97,7 @@ describe("an answer that is hostile fails its call alone", () => {
       "a page in place of an answer",
       () => new Response("<html>", { headers: { "content-type": "text/html" } }),
       "UPSTREAM_FAILED",
-      'server "web" failed at URL: Unexpected content type: text/html',
+      'server "web" does not speak MCP at URL: Unexpected content type: text/html',
     ],
     [
       "bytes that are no UTF-8 where the message has none",
@@ -180,6 +180,23 @@ describe("an answer that is hostile fails its call alone", () => {
     expect(await faultOf(call(rig, AbortSignal.timeout(700)))).toMatchObject({ code: "UPSTREAM_TIMEOUT" });
     expect(server.methods().filter((method) => method === "tools/call").length).toBe(1);
     expect(server.seen.length).toBeLessThan(20);
+  });
+});
+
+test.each<[string, () => Response]>([
+  ["accepts initialize and says nothing", () => new Response(null, { status: 202 })],
+  ["answers somebody else", () => Response.json({ jsonrpc: "2.0", id: "other", result: {} })],
+])("a server that %s is given up at once", async (_case, respond) => {
+  await using server = serveHttp((_request, rpc) =>
+    rpc?.["method"] === "initialize" ? respond() : new Response(null, { status: 404 }),
+  );
+  await using rig = createRig([remote("web", server.url)]);
+
+  const fault = await faultOf(rig.upstream.connect("web", soon(5000)));
+
+  expect(fault).toMatchObject({
+    code: "UPSTREAM_FAILED",
+    message: `server "web" failed at ${server.url}: the server ended its answer before the result`,
   });
 });
 

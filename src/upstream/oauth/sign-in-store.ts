@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod";
 import { BridgeError } from "../../core/errors.ts";
@@ -57,6 +58,9 @@ export class SignInStore {
 
   /** `undefined` where there is none, or none that can be read. */
   async read(url: URL): Promise<SignIn | undefined> {
+    // Most servers need no sign-in, and looking for one must leave no folder behind.
+    const isThere = await stat(join(this.#dataDir, FOLDER)).catch(() => undefined);
+    if (isThere === undefined) return undefined;
     const text = await (await this.#open())?.read(`${keyOf(url)}.json`);
     if (text === undefined) return undefined;
     try {

@@ -80,6 +80,9 @@ export function describeRemoteFault(thrown: unknown, context: RemoteFaultContext
   if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout) {
     return fail("UPSTREAM_TIMEOUT", "did not answer in time", "Try again later.");
   }
+  if (error instanceof SdkError && error.code === SdkErrorCode.ClientHttpUnexpectedContent) {
+    return fail("UPSTREAM_FAILED", `does not speak MCP at ${shown}: ${mask(error.message)}`, correction);
+  }
   const code = codeOf(error);
   const unreachable = explainUnreachable(error);
   if (unreachable !== undefined) {

@@ -290,8 +290,10 @@ export class RemoteTransport implements Transport {
     const pending = this.#pending.get(key);
     this.#forget(key);
     if (pending === undefined || pending.abort.signal.aborted) return;
-    const text = "the server ended its answer before the result: the call may have been carried out";
-    if (this.#isHandshake) this.#onError(new Error(text));
+    const doubt = pending.method === "tools/call" ? ": the call may have been carried out" : "";
+    const text = `the server ended its answer before the result${doubt}`;
+    // What the SDK asks before `initialize` is its own to judge.
+    if (this.#isHandshake && pending.method !== "initialize") this.#onError(new Error(text));
     else this.#receive(refusal(pending.id, text));
   }
 

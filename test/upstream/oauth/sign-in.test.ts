@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { RemoteServer } from "../../../src/discovery/server-definition.ts";
 import { createSignIns } from "../../../src/upstream/oauth/sign-ins.ts";
-import { serveHttp } from "../../helpers/http-servers.ts";
+import { serveHttp, serveSessions } from "../../helpers/http-servers.ts";
 import { browse, createOAuthWorld, type OAuthWorld } from "../../helpers/oauth-world.ts";
 import { createRig, faultOf, type Rig, remote, soon } from "../harness.ts";
 
@@ -162,6 +162,28 @@ describe("a server that wants a sign-in", () => {
       code: "UPSTREAM_NOT_USABLE",
     });
   });
+});
+
+test("a server that needs none leaves no trace of sign-ins", async () => {
+  await using server = serveSessions();
+  using folder = createFolder();
+  await using rig = createRig([remote("web", server.url)], { dataDir: folder.path });
+
+  expect(await add(rig)).toEqual(SUM);
+  expect(readdirSync(folder.path)).toEqual([]);
+});
+
+test("a sign-in that cannot be read counts as none", async () => {
+  await using world = await createOAuthWorld();
+  using folder = createFolder();
+  await signIn(world, folder.path);
+  const [name = ""] = readdirSync(join(folder.path, "sign-ins"));
+  writeFileSync(join(folder.path, "sign-ins", name), folder.text().slice(0, 100));
+  await using rig = createRig([remote("web", world.url)], { dataDir: folder.path });
+
+  expect(await faultOf(add(rig))).toEqual(NEEDED);
+  await signIn(world, folder.path);
+  await until(async () => (await add(rig).catch(() => undefined)) !== undefined);
 });
 
 describe("a sign-in to a hostile server", () => {
