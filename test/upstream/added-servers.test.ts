@@ -64,7 +64,7 @@ test.each<[string, Availability, readonly string[], string, string]>([
     { ...DISABLED, otherwise: { kind: "needs", what: ["variable TOKEN"] } },
     ["*"],
     "needs variable TOKEN",
-    "has to provide",
+    "can set it where sandpy is started",
   ],
   [
     "one that is not trusted",
@@ -73,7 +73,7 @@ test.each<[string, Availability, readonly string[], string, string]>([
     "has changed",
     "trust",
   ],
-  ["one that needs something", { kind: "needs", what: ["variable TOKEN"] }, ["*"], "needs", "provide"],
+  ["one that needs something", { kind: "needs", what: ["variable TOKEN"] }, ["*"], "needs", "can set it"],
   ["a forbidden one", { kind: "forbidden", rule: "r" }, ["*"], "is forbidden by r", "another"],
   ["the bridge itself", { kind: "self" }, ["*"], "is this bridge itself", "remove"],
 ])(
