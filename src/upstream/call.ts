@@ -12,6 +12,7 @@ import type { ServerDefinition } from "../discovery/server-definition.ts";
 import type { ToolCall, ToolResult, ToolSummary } from "../kernel/host-tools.ts";
 import { abortedError, limitTime, MAX_TIMER_MS, waitFor } from "./abort.ts";
 import type { ClientPeer } from "./client-peer.ts";
+import type { Connection } from "./connect.ts";
 import type { LiveServer } from "./live-server.ts";
 import { MAX_RESULT_BYTES, REFUSED_RESULT_CODE } from "./messages.ts";
 import { listNames, nearestNames } from "./names.ts";
@@ -19,6 +20,7 @@ import { isGone } from "./server-faults.ts";
 import type { Use } from "./server-slot.ts";
 import { refusingRule } from "./tool-filter.ts";
 
+const MAX_WORDS_CHARS = 10_000;
 const MAY_HAVE_RUN = "The call may have taken effect.";
 
 /**
@@ -60,7 +62,7 @@ export async function callTool(
     const result = await client.request({ method: "tools/call", params }, resultSchema, {
       signal: limited,
       timeout: MAX_TIMER_MS, // the signal is what ends a call, not a limit that nobody set
-      ...(peer?.wantsProgress() === true ? { onprogress: passProgress(peer, definition.name, name) } : {}),
+      ...(peer?.wantsProgress() === true ? { onprogress: passProgress(peer, server, name) } : {}),
     });
     server.succeeded();
     return result;
@@ -78,9 +80,15 @@ function metaOf(client: Client, peer: ClientPeer | undefined) {
   return { _meta: { [LOG_LEVEL_META_KEY]: severity } };
 }
 
-function passProgress(peer: ClientPeer, server: string, tool: string) {
+function passProgress(peer: ClientPeer, { definition, connection }: LiveServer, tool: string) {
   return ({ progress, total, message }: Progress) =>
-    peer.progress({ server, tool, progress, total, message });
+    peer.progress({
+      server: definition.name,
+      tool,
+      progress,
+      total,
+      message: message === undefined ? undefined : connection.mask(message),
+    });
 }
 
 async function listAll(server: LiveServer, signal: AbortSignal): Promise<readonly ToolSummary[]> {
@@ -159,15 +167,17 @@ export function describeFault(
   const data = { server: definition.name };
   if (error instanceof ProtocolError) {
     if (error.code === REFUSED_RESULT_CODE) return describeRefusal(error, what, data);
-    const message = `${what} was refused: ${error.message} (JSON-RPC error ${error.code})`;
+    const message = `${what} was refused: ${wordsOf(error, connection)} (JSON-RPC error ${error.code})`;
     return new BridgeError("UPSTREAM_FAILED", message, { data, cause: error });
   }
   if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout) {
     return new BridgeError("UPSTREAM_TIMEOUT", `${what} was not answered in time`, { data, cause: error });
   }
   if (!isGone(error)) {
-    const reason = error instanceof Error ? error.message : String(error);
-    return new BridgeError("UPSTREAM_FAILED", `${what} failed: ${reason}`, { data, cause: error });
+    return new BridgeError("UPSTREAM_FAILED", `${what} failed: ${wordsOf(error, connection)}`, {
+      data,
+      cause: error,
+    });
   }
   const end = connection.endError();
   const hint = `${doubt} ${end.hint ?? ""}`.trim();
@@ -176,6 +186,12 @@ export function describeFault(
     data,
     cause: error,
   });
+}
+
+/** What a server says of a failure, without its secrets and not without end. */
+function wordsOf(error: unknown, { mask }: Connection): string {
+  const words = mask(error instanceof Error ? error.message : String(error));
+  return words.length <= MAX_WORDS_CHARS ? words : `${words.slice(0, MAX_WORDS_CHARS).toWellFormed()}…`;
 }
 
 function describeRefusal(

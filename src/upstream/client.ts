@@ -1,6 +1,7 @@
 import { Client, type VersionNegotiationOptions } from "@modelcontextprotocol/client";
 import type { Log } from "../core/log.ts";
 import { VERSION } from "../core/version.ts";
+import type { Mask } from "./mask.ts";
 
 /** The SDK quotes whole messages in its errors. */
 const MAX_LOGGED_CHARS = 4096;
@@ -17,9 +18,9 @@ export interface ClientOptions {
   readonly mode: VersionNegotiationOptions["mode"];
   readonly server: string;
   readonly log: Log;
-  readonly mask: (text: string) => string;
+  readonly mask: Mask;
   /** Declares what the client can do and answers for it. */
-  readonly prepare: (client: Client) => void;
+  readonly prepare: (client: Client, mask: Mask) => void;
 }
 
 export function createClient({ mode, server, log, mask, prepare }: ClientOptions): NewClient {
@@ -33,7 +34,7 @@ export function createClient({ mode, server, log, mask, prepare }: ClientOptions
       listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: toolsChanged } },
     },
   );
-  prepare(client);
+  prepare(client, mask);
   client.onerror = ({ message }) =>
     log.debug("protocol fault of server", { server, detail: mask(message.slice(0, MAX_LOGGED_CHARS)) });
   return {

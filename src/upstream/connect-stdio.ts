@@ -106,6 +106,7 @@ async function shakeHands(
   return {
     ...killable,
     client,
+    mask,
     pid: transport.pid,
     onToolsChanged,
     endError: () => describeEnd(definition, transport, mask),

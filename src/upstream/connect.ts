@@ -3,6 +3,7 @@ import type { BridgeError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import type { ServerDefinition } from "../discovery/server-definition.ts";
 import { isRemote, isStdio } from "./definitions.ts";
+import type { Mask } from "./mask.ts";
 import type { Remembered } from "./remembered.ts";
 
 /** How upstream servers are started and reached. */
@@ -23,7 +24,7 @@ export interface ConnectOptions {
   /** Called when a server process runs, which leads a process group. */
   readonly onSpawn: (pid: number) => void;
   /** Declares what the client can do and answers for it; called before the handshake. */
-  readonly prepare: (client: Client) => void;
+  readonly prepare: (client: Client, mask: Mask) => void;
 }
 
 /** A server process or a connection to a URL, from before it starts until it has ended. */
@@ -37,6 +38,8 @@ export interface Killable {
 /** A live connection to one server. Who connected it closes it. */
 export interface Connection extends Killable {
   readonly client: Client;
+  /** Hides the server's secrets in what it says, for logs and errors. */
+  readonly mask: Mask;
   /** The server's process, which leads a process group; `null` for a server that is reached by URL. */
   readonly pid: number | null;
   /** Registers what to do when the server says that its tools changed. */

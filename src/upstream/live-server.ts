@@ -46,7 +46,7 @@ export async function startServer(
   const { log, listMs, catalogue, peers } = options;
   const relay = new Relay({ server: name, callers, peers, log });
   const connectMs = definition.startMs ?? options.connectMs;
-  const prepare: ConnectOptions["prepare"] = (client) => relay.attach(client);
+  const prepare: ConnectOptions["prepare"] = (client, mask) => relay.attach(client, mask);
   const connection = await connectServer(definition, { ...options, connectMs, prepare }, signal);
   const toolList = createToolList(connection, {
     name,

@@ -1,13 +1,17 @@
 import { type Client, ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/client";
+import { BridgeError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
+import { limitTime } from "./abort.ts";
 import type { Callers } from "./callers.ts";
 import { type ClientPeer, LOG_SEVERITIES, type LogSeverity, type PeerMessage } from "./client-peer.ts";
+import type { Mask } from "./mask.ts";
 
 /** Requests of one server that wait for the client at once; each may be a dialog in front of a person. */
 const MAX_OPEN = 8;
 /** A client that forgets a request must not hold it for ever; a person needs minutes at most. */
 const MAX_ANSWER_MS = 15 * 60_000;
 const MAX_MESSAGE_CHARS = 10_000;
+const MAX_LOGGER_CHARS = 200;
 
 /** The requests of servers that a client can answer, and the capability by which it says that it can. */
 const RELAYED = {
@@ -17,6 +21,13 @@ const RELAYED = {
 } as const;
 type RelayedMethod = keyof typeof RELAYED;
 type RelayedMessage = PeerMessage & { readonly method: RelayedMethod };
+
+/** The parameters of `notifications/message`. */
+interface LogMessage {
+  readonly level: LogSeverity;
+  readonly logger?: string | undefined;
+  readonly data: unknown;
+}
 
 export interface RelayOptions {
   /** The server's name, which the client's user is to see. */
@@ -43,7 +54,7 @@ export class Relay {
   }
 
   /** Declares what our clients can do and answers for them; before `client` connects. */
-  attach(client: Client): void {
+  attach(client: Client, mask: Mask): void {
     const capabilities = allCapabilities(this.#options.peers);
     client.registerCapabilities(capabilities);
     this.#tellsRoots = capabilities["roots"]?.["listChanged"] === true;
@@ -58,7 +69,7 @@ export class Relay {
           ) as never, // judged by the server that asked, as the client gave it
       );
     }
-    client.setNotificationHandler("notifications/message", ({ params }) => this.#passLog(params));
+    client.setNotificationHandler("notifications/message", ({ params }) => this.#passLog(params, mask));
     client.setNotificationHandler("notifications/elicitation/complete", ({ method, params }) =>
       this.#addressee()?.notify({ method, params }),
     );
@@ -95,12 +106,14 @@ export class Relay {
       throw new ProtocolError(ProtocolErrorCode.MethodNotFound, refusal ?? "");
     }
     this.#open += 1;
+    const either = AbortSignal.any([asked, target.signal]);
+    const { signal, release } = limitTime(either, MAX_ANSWER_MS, () => notAnswered(message.method));
     try {
-      const signal = AbortSignal.any([asked, target.signal, AbortSignal.timeout(MAX_ANSWER_MS)]);
       return await target.peer.request(named(server, message), signal);
     } catch (error) {
       throw toProtocolError(error, message.method);
     } finally {
+      release();
       this.#open -= 1;
     }
   }
@@ -128,20 +141,22 @@ export class Relay {
     return this.#options.callers.only()?.peer ?? (others.length === 0 ? peer : undefined);
   }
 
-  #passLog(params: {
-    readonly level: LogSeverity;
-    readonly logger?: string | undefined;
-    readonly data: unknown;
-  }) {
+  #passLog({ level, logger, data }: LogMessage, mask: Mask): void {
     const { server, log } = this.#options;
-    log.debug("log message of server", { server, level: params.level, data: textOf(params.data) });
+    const text = textOf(data);
+    const masked = mask(text);
+    log.debug("log message of server", { server, level, data: masked });
     const peer = this.#addressee();
     const wanted = peer?.logSeverity();
-    if (peer === undefined || wanted === undefined || severityOf(params.level) < severityOf(wanted)) return;
-    const logger = params.logger === undefined ? server : `${server}: ${params.logger.slice(0, 200)}`;
+    if (peer === undefined || wanted === undefined || severityOf(level) < severityOf(wanted)) return;
+    const whole = masked === text && text.length <= MAX_MESSAGE_CHARS;
     peer.notify({
       method: "notifications/message",
-      params: { level: params.level, logger, data: boundedData(params.data) },
+      params: {
+        level,
+        logger: logger === undefined ? server : `${server}: ${logger.slice(0, MAX_LOGGER_CHARS)}`,
+        data: whole ? data : shorten(masked),
+      },
     });
   }
 }
@@ -182,8 +197,15 @@ function named(server: string, message: PeerMessage): PeerMessage {
   if (message.params === undefined) return message;
   const { _meta, ...params } = message.params; // its tokens belong to the other connection
   if (message.method !== "elicitation/create") return { ...message, params };
-  const text = typeof params["message"] === "string" ? params["message"].slice(0, MAX_MESSAGE_CHARS) : "";
-  return { ...message, params: { ...params, message: `[${server}] ${text.toWellFormed()}` } };
+  const text = typeof params["message"] === "string" ? shorten(params["message"]) : "";
+  return { ...message, params: { ...params, message: `[${server}] ${text}` } };
+}
+
+function notAnswered(method: string): BridgeError {
+  return new BridgeError(
+    "UPSTREAM_TIMEOUT",
+    `the client did not answer ${method} within ${MAX_ANSWER_MS / 60_000} min`,
+  );
 }
 
 function toProtocolError(error: unknown, method: string): ProtocolError {
@@ -201,7 +223,6 @@ function textOf(data: unknown): string {
   return typeof data === "string" ? data : (JSON.stringify(data) ?? "");
 }
 
-function boundedData(data: unknown): unknown {
-  const text = textOf(data);
-  return text.length <= MAX_MESSAGE_CHARS ? data : `${text.slice(0, MAX_MESSAGE_CHARS).toWellFormed()}…`;
+function shorten(text: string): string {
+  return text.length <= MAX_MESSAGE_CHARS ? text : `${text.slice(0, MAX_MESSAGE_CHARS).toWellFormed()}…`;
 }

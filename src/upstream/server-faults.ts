@@ -4,14 +4,13 @@ import type { ChildExit } from "../core/child.ts";
 import { BridgeError } from "../core/errors.ts";
 import type { ServerDefinition } from "../discovery/server-definition.ts";
 import { correctionHint, type StdioDefinition } from "./definitions.ts";
+import type { Mask } from "./mask.ts";
 import { ServerGone } from "./server-gone.ts";
 import type { StdioTransport } from "./transport.ts";
 
 const MAX_LAST_WORDS = 2000;
 const GATEWAY_HINT =
   "Docker's gateway mostly ends so when a login or a secret is missing: run its command by hand and see, then `docker login`, `docker mcp oauth authorize` or `docker mcp secret set`.";
-
-type Mask = (text: string) => string;
 
 /** What is known when a connection could not be made. */
 export interface ConnectFault {

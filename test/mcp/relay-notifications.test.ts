@@ -75,6 +75,35 @@ describe("log messages of a server", () => {
     await client.close();
   });
 
+  test("carry no value of the server's own environment, nor do errors", async () => {
+    const secret = "tok-123456";
+    const script = {
+      tools: {
+        talk: { says: [message("error", `with ${secret}`), message("error", { deep: [secret] })] },
+        fail: { error: { code: -32_000, message: `bad ${secret} ${"x".repeat(20_000)}` } },
+      },
+    };
+    await using rig = createRig([scripted("fx", script, { env: { TOKEN: secret } })]);
+    const heard: unknown[] = [];
+    const client = await connectOlder(rig, {}, (each) =>
+      each.setNotificationHandler(
+        LoggingMessageNotificationSchema,
+        ({ params }) => void heard.push(params.data),
+      ),
+    );
+    await client.setLoggingLevel("debug");
+
+    await client.callTool(toolRun("fx", "talk"));
+    const failed = JSON.stringify(await client.callTool(toolRun("fx", "fail")));
+
+    await until(() => heard.length === 2);
+    expect(heard).toEqual(["with ***", '{"deep":["***"]}']);
+    expect(failed).toContain("bad *** xxx");
+    expect(failed.length).toBeLessThan(25_000);
+    expect(rig.logged.join("")).not.toContain(secret);
+    await client.close();
+  });
+
   test("come no faster than a client can bear", async () => {
     const says = Array.from({ length: 1000 }, (_, index) => message("error", index));
     await using rig = createRig([scripted("fx", { tools: { flood: { says } } })]);

@@ -142,6 +142,7 @@ function createAttempt(
     return {
       ...killable,
       client,
+      mask,
       pid: null,
       onToolsChanged,
       endError: () =>
