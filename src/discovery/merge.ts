@@ -34,13 +34,13 @@ export function settle({ candidates, toggles, switches }: Collection): readonly 
   const settled = candidates.map((candidate): Settled => {
     const { definition, layer, isBare } = candidate;
     const [{ client, key, scope }] = definition.origins;
-    const listed = switches
-      .filter((entry) => entry.client === client)
-      .map(({ list }) => list.reasonFor(key, scope))
-      .find((reason) => reason !== undefined);
+    const lists = switches.filter((entry) => entry.client === client).map(({ list }) => list);
+    const listed = lists.map((list) => list.reasonFor(key, scope)).find((reason) => reason !== undefined);
+    const denied = lists.flatMap((list) => list.deniedTools?.(key) ?? []);
     const reason = listed ?? reasonOf(candidate, [...(byKey.get(key)?.values() ?? [])]);
     const availability = reason === undefined ? definition.availability : switchedOff(definition, reason);
-    return { definition: { ...definition, availability }, layer, isBare };
+    const tools = { ...definition.tools, deny: [...definition.tools.deny, ...denied] };
+    return { definition: { ...definition, availability, tools }, layer, isBare };
   });
   return settled.sort((one, other) => rankOf(one) - rankOf(other) || one.layer - other.layer);
 }

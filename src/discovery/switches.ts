@@ -6,7 +6,12 @@ import type { Origin } from "./server-definition.ts";
 export interface Switch {
   /** Why the server `key` of a file of this scope is off; `undefined` where it is not. */
   reasonFor(key: string, scope: Origin["scope"]): string | undefined;
+  /** Tools of that server that may not be used: names or globs. */
+  deniedTools?(key: string): readonly string[];
 }
+
+/** Of one list; nobody writes so many by hand. */
+const MAX_PATTERNS = 1000;
 
 /** Finds such lists in a document. */
 export type ReadSwitches = (document: ConfigDocument, projectFolders: readonly string[]) => readonly Switch[];
@@ -29,26 +34,65 @@ export const readClaudeProjectSwitches: ReadSwitches = (document, projectFolders
   ];
 };
 
-/** Claude Code's settings: what the user said no to of a project's `.mcp.json`. */
-export const readClaudeSettingsSwitches: ReadSwitches = (document) =>
-  listed(document, ["disabledMcpjsonServers"], "project");
+/** Claude Code's settings: what the user said no to of a project's `.mcp.json`, and of tools. */
+export const readClaudeSettingsSwitches: ReadSwitches = (document) => [
+  ...listed(document, ["disabledMcpjsonServers"], "project"),
+  ...deniedTools(document, ["permissions", "deny"], claudeName),
+];
 
-/** opencode: `"tools": {"name_*": false}` takes all tools of a server away. */
+/** Amp: `mcp__server__tool` in a list of tools that are off. */
+export const readAmpSwitches: ReadSwitches = (document) =>
+  deniedTools(document, ["amp.tools.disable"], claudeName);
+
+/** opencode: `"tools": {"server_tool": false}` takes one tool away, and `server_*` all. */
 export const readToolSwitches: ReadSwitches = (document) => {
   const tools = valueAt(document.value, ["tools"]);
-  if (!isObject(tools)) return [];
-  const isOff = (pattern: string) => Object.hasOwn(tools, pattern) && tools[pattern] === false;
+  const patterns = isObject(tools) ? Object.keys(tools).filter((name) => tools[name] === false) : [];
+  return toolSwitches(document, "tools", patterns, (key) => ({ whole: `${key}*`, prefix: `${key}_` }));
+};
+
+/** How a server and the beginning of its tools are called in a list of tools. */
+type ToolNames = (key: string) => { readonly whole: string; readonly prefix: string };
+
+const claudeName: ToolNames = (key) => {
+  const whole = `mcp__${key.replace(/[^\w-]/g, "_")}`;
+  return { whole, prefix: `${whole}__` };
+};
+
+function deniedTools(document: ConfigDocument, path: ValuePath, names: ToolNames): readonly Switch[] {
+  const list = valueAt(document.value, path);
+  const patterns = Array.isArray(list) ? list.filter((item) => typeof item === "string") : [];
+  return toolSwitches(document, String(path.at(-1)), patterns, names);
+}
+
+function toolSwitches(
+  document: ConfigDocument,
+  label: string,
+  all: readonly string[],
+  names: ToolNames,
+): readonly Switch[] {
+  const patterns = all.slice(0, MAX_PATTERNS);
+  if (patterns.length === 0) return [];
+  const known = new Set(patterns);
   return [
     {
       reasonFor: (key) => {
-        const pattern = [`${key}_*`, `${key}*`].find(isOff);
-        return pattern === undefined
+        const { whole, prefix } = names(key);
+        const found = [whole, `${prefix}*`].find((pattern) => known.has(pattern));
+        return found === undefined
           ? undefined
-          : `"tools" has ${JSON.stringify(pattern)}: false in ${document.file}`;
+          : `${JSON.stringify(label)} has ${JSON.stringify(found)} in ${document.file}`;
+      },
+      deniedTools: (key) => {
+        const { prefix } = names(key);
+        return patterns
+          .filter((pattern) => pattern.startsWith(prefix))
+          .map((pattern) => pattern.slice(prefix.length))
+          .filter((tool) => tool !== "*"); // that is the server
       },
     },
   ];
-};
+}
 
 function listed(document: ConfigDocument, path: ValuePath, only?: Origin["scope"]): readonly Switch[] {
   const matches = readGlobs(document, path);

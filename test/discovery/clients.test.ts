@@ -13,7 +13,7 @@ afterEach(() => rmSync(machine.root, { recursive: true }));
 /** What each home of `test/fixtures/homes/clients` gives: a server a line, and what is said of faults after `!`. */
 const EXPECTED: Readonly<Record<string, readonly string[]>> = {
   "amazon-q": ["q: q | call 120000"],
-  amp: ["a: a s-1 | allow get_*"],
+  amp: ["a: a s-1 | allow get_* | deny get_secret"],
   antigravity: ['old: auto https://anti.example/mcp OFF "disabled" is true'],
   any: ["beside: node server.js | in .", "a: a", "b: auto https://b.example", "c: sse https://c.example/sse"],
   "claude-code": [
@@ -21,8 +21,8 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
     'denied: d | in . OFF "disabledMcpjsonServers" lists it in ~/.claude/settings.json',
     "tool: ./bin/tool run.js | in .",
     "notes: notes-local",
-    "search: http https://search.example/eu/mcp | Authorization=Bearer s-1 | call 45000",
-    "typeless: auto https://typeless.example/mcp",
+    "search: http https://search.example/eu/mcp | Authorization=Bearer s-1 | deny delete | call 45000",
+    'typeless: auto https://typeless.example/mcp OFF "deny" has "mcp__typeless" in ~/.claude/settings.json',
     'helper: http https://helper.example/mcp NEEDS the headers that the command in "headersHelper" prints, which is never run',
     "literal: lit $HOME ${env:HOME}",
     'quiet: quiet OFF "disabledMcpServers" lists it in ~/.claude.json',
@@ -77,11 +77,11 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
     'web: auto https://porter.example/mcp | A=eu | Authorization=Bearer s-1 | oauth {"clientId":"c","callbackPort":8765} | allow  | deny x',
   ],
   opencode: [
-    "one: npx -y one | T=s-1 | start 7000",
+    "one: npx -y one | T=s-1 | deny write* | start 7000",
     'two: auto https://two.example/mcp | K=k-1 | oauth "off"',
     'servers: servers OFF "enabled" is false',
     'toggled: t OFF "enabled" is false in ./opencode.json',
-    'toolless: u OFF "tools" has "toolless_*": false in ~/.config/opencode/opencode.jsonc',
+    'toolless: u OFF "tools" has "toolless_*" in ~/.config/opencode/opencode.jsonc',
     'sleeping: s OFF "enabled" is false',
   ],
   "opencode-2": [

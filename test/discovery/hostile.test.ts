@@ -222,7 +222,10 @@ describe("a file that is made to take long does not", () => {
     [
       "patterns of tools",
       "home/.config/opencode/opencode.json",
-      { mcp: named(5000, () => ({ command: ["x"] })), tools: named(50_000, () => false) },
+      {
+        mcp: named(5000, () => ({ command: ["x"] })),
+        tools: Object.fromEntries(Array.from({ length: 50_000 }, (_, i) => [`s${i}_x`, false])),
+      },
     ],
     [
       "globs of servers",

@@ -17,6 +17,7 @@ import {
 import { at, CLAUDE_PROJECTS, OPENCODE_LAYOUT, servers } from "../layouts.ts";
 import {
   readAllowedAndExcluded,
+  readAmpSwitches,
   readClaudeProjectSwitches,
   readClaudeSettingsSwitches,
   readToolSwitches,
@@ -186,6 +187,7 @@ export const AGENTS: readonly ClientRow[] = [
     ],
     layout: at(["amp.mcpServers"]),
     dialect: BRACES,
+    switches: readAmpSwitches,
   },
   {
     client: "Warp",
