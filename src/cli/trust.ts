@@ -73,7 +73,9 @@ async function trustProject(
   const entries = await store.read(); // first: a store that cannot be relied on is an error here
   const candidates = await findCandidates(folder, config, entries, io);
   const open = candidates.filter(({ state }) => state !== "trusted");
-  if (json !== true) await print(io, renderCandidates(folder, candidates, config));
+  const shown = renderCandidates(folder, candidates, config);
+  if (json !== true) await print(io, shown);
+  else if (yes !== true) io.stderr.write(shown); // nobody agrees to what was not shown
   if (open.length > 0 && yes !== true) {
     if (!io.stdinIsTerminal) {
       const hint = "Look at what they would start, then type sandpy trust --yes.";

@@ -1,5 +1,5 @@
 import { access, readdir, realpath } from "node:fs/promises";
-import { dirname, isAbsolute, join, parse, resolve } from "node:path";
+import { dirname, isAbsolute, join, parse, resolve, sep } from "node:path";
 import type { Config } from "../config/config.ts";
 import type { Origin } from "./server-definition.ts";
 
@@ -93,8 +93,25 @@ async function locateOne(pattern: string, places: Places, report: ReportFolder):
   }
   const base = resolveBase(path, places.config);
   if (base === undefined) return [];
+  const files = await glob(base, places, report);
+  const folder = projectNamedBy(pattern, base, places);
+  if (folder !== undefined) return files.map((file) => ({ file, scope: "project", folder }));
   const scope = /^(\$\{\w+:-)?(\/|[A-Z]:)/.test(pattern) ? "system" : "user";
-  return (await glob(base, places, report)).map((file) => ({ file, scope, folder: undefined }));
+  return files.map((file) => ({ file, scope, folder: undefined }));
+}
+
+/**
+ * The project in which a file lies that somebody named in a variable, such as a relative path that is set for good:
+ * whoever wrote the project wrote that file.
+ */
+function projectNamedBy(
+  pattern: string,
+  path: string,
+  { config: { env, homeDir }, projectFolders }: Places,
+): string | undefined {
+  const name = /^\$\{(\w+)/.exec(pattern)?.[1];
+  if (name === undefined || !Object.hasOwn(env, name) || env[name] === "") return undefined;
+  return projectFolders.find((folder) => folder !== homeDir && path.startsWith(join(folder, sep)));
 }
 
 /** `undefined` where a variable without a default is not set. */

@@ -111,3 +111,17 @@ test("a project's server that needs something is untrusted first", async () => {
   expect(await survey()).toEqual({ a: "untrusted project" });
   expect(await survey({ MCP_BRIDGE_TRUST_PROJECT: "1" })).toEqual({ a: "needs project" });
 });
+
+test("a file of the project that a variable names is the project's", async () => {
+  write("home/project/opencode-here.json", { mcp: { a: { type: "local", command: ["a"] } } });
+  write("home/elsewhere.json", { mcp: { a: { type: "local", command: ["a"] } } });
+
+  for (const path of [
+    "opencode-here.json",
+    "./opencode-here.json",
+    join(root, "home/project/opencode-here.json"),
+  ]) {
+    expect(await survey({ OPENCODE_CONFIG: path })).toEqual({ a: "untrusted project" });
+  }
+  expect(await survey({ OPENCODE_CONFIG: join(root, "home/elsewhere.json") })).toEqual({ a: "usable user" });
+});
