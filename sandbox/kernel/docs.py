@@ -47,6 +47,49 @@ class ToolList(list):
             return list.__repr__(self)
 
 
+class Found(list):
+    """The documentation of the tools that a search found, and what to do next."""
+
+    def __init__(self, entries: Iterable[Any] = (), head: str = "", foot: Iterable[str] = ()) -> None:
+        super().__init__(entries)
+        self.head = head
+        self.foot = tuple(foot)
+
+    def __repr__(self) -> str:
+        try:
+            return "\n".join([self.head, *map(repr, self), *self.foot]) if self.head else list.__repr__(self)
+        except AttributeError:
+            return list.__repr__(self)
+
+
+def found(answer: dict[str, Any], query: str, limit: int, full: bool) -> Found:
+    """Shows the answer of a search."""
+    entries = [
+        entry({"name": each["server"], "alias": each["serverAlias"]}, each["tool"], full) for each in answer["matches"]
+    ]
+    total, searched, unknown, learning = (answer[key] for key in ("total", "searched", "unknown", "learning"))
+    about = f" for {query!r}" if query.strip() else ""
+    head = f"{len(entries)} of {total}{about}, {searched} tools searched" if total else f"no tool{about} in {searched}"
+    foot = []
+    if total > len(entries):
+        foot.append(f"more: limit={min(total, limit * 4)}, or other words")
+    if entries and not full:
+        foot.append("details: await runtime.query_tool_docs(server, tool)")
+    if not entries and answer["suggestions"]:
+        foot.append(f"like these? {', '.join(map(repr, answer['suggestions']))}")
+    if not entries:
+        foot.append("all servers: runtime.discovered_servers(detailed=True), await runtime.find_servers()")
+    if learning:
+        foot.append(f"the tools of {_servers(unknown)} are not known yet: search again in some seconds")
+    elif unknown:
+        foot.append(f"the tools of {_servers(unknown)} are not known: await runtime.list_tools(server) asks one")
+    return Found(entries, head, foot)
+
+
+def _servers(count: int) -> str:
+    return "1 server" if count == 1 else f"{count} servers"
+
+
 class OneDoc(list):
     """The documentation of the one tool that was asked for: a list of one, which can also be used as that entry."""
 

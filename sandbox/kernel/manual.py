@@ -13,6 +13,7 @@ it is first used.
 ## Find
 
 - `runtime.discovered_servers()`: names; with `detailed=True` a line for each
+- `await runtime.search_tool_docs("words")`: the tools that fit best, of all servers; `limit=`, `server=`
 - `await runtime.query_tool_docs(server)`: a line for each tool
 - `await runtime.query_tool_docs(server, tool)`: how to call one; `detail="full"` adds its JSON schemas
 - `runtime.describe_server(name)`: one server with its tools
@@ -25,8 +26,8 @@ it is first used.
     r = await mcp_servers["name"]["tool"](name=value)
     r = await runtime.call_tool(server, tool, {"name": value})
 
-`r` is the result as a dict, with `r.text`, `r.data` (structured content or parsed JSON) and `r.images`. A failure raises
-`runtime.MCPError`. Many at once: `await asyncio.gather(*calls)`. Without await: `call.result()`.
+`r` is the result as a dict, with `r.text`, `r.data` (structured content or parsed JSON) and `r.images`. A failure
+raises `runtime.MCPError`. Many at once: `await asyncio.gather(*calls)`. Without await: `call.result()`.
 
 ## Resources and prompts
 

@@ -197,13 +197,40 @@ def _tool_functions(helpers: Helpers) -> list[Any]:
         """`query_tool_docs` without await."""
         return query_tool_docs(server, tool, detail).result()
 
+    def search_tool_docs(
+        query: str, *, limit: int = 5, detail: str = "summary", server: str | None = None
+    ) -> PendingCall:
+        """Finds tools by what they do or are called, of all servers or one, and documents them. To be awaited."""
+        check_detail(detail)
+        words, most = str(query), check_limit(limit)
+
+        def show(answer: dict[str, Any]) -> Any:
+            return load(".docs").found(answer, words, most, detail == "full")
+
+        params = {"query": words, "limit": most, "server": None if server is None else directory.resolve(server)}
+        return directory.rpc.request("search_tools", params, f"runtime.search_tool_docs({words!r})", show)
+
+    def search_tool_docs_sync(
+        query: str, *, limit: int = 5, detail: str = "summary", server: str | None = None
+    ) -> list[dict[str, Any]]:
+        """`search_tool_docs` without await."""
+        return search_tool_docs(query, limit=limit, detail=detail, server=server).result()
+
     def call_tool(
         server: str, tool: str, arguments: Mapping[str, Any] | None = None, *, timeout: float | None = None
     ) -> PendingCall:
         """Calls a tool with arguments as its server names them, for at most `timeout` seconds. To be awaited."""
         return directory.call(server, tool, arguments, timeout)
 
-    return [list_tools, list_tools_sync, query_tool_docs, query_tool_docs_sync, call_tool]
+    return [
+        list_tools,
+        list_tools_sync,
+        query_tool_docs,
+        query_tool_docs_sync,
+        search_tool_docs,
+        search_tool_docs_sync,
+        call_tool,
+    ]
 
 
 def _resource_functions(helpers: Helpers) -> list[Any]:

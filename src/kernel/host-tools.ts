@@ -75,6 +75,31 @@ export interface ServerMatches {
   readonly searched: number;
 }
 
+/** Words to look for in the tools of all usable servers, or of one. */
+export interface ToolQuery extends ServerQuery {
+  /** A name or an alias. */
+  readonly server: string | null;
+}
+
+export interface ToolMatch {
+  readonly server: string;
+  readonly serverAlias: string;
+  readonly tool: ToolSummary;
+}
+
+/** The best matches first; `total` is how many there are in all. */
+export interface ToolMatches {
+  readonly matches: readonly ToolMatch[];
+  readonly total: number;
+  /** How many tools were looked through. */
+  readonly searched: number;
+  /** How many servers there are whose tools nobody knows, and how many of those are being asked. */
+  readonly unknown: number;
+  readonly learning: number;
+  /** Where nothing matches: words that do. */
+  readonly suggestions: readonly string[];
+}
+
 /** A resource, template or prompt as the server described it. */
 export type RawEntry = Readonly<Record<string, unknown>>;
 
@@ -118,6 +143,8 @@ export interface HostTools {
   describeServer(server: string, signal: AbortSignal): Promise<ServerDetails>;
   /** Looks through all servers that discovery knows, without starting any. No words match every server. */
   findServers(query: ServerQuery, signal: AbortSignal): Promise<ServerMatches>;
+  /** Searches the tools that are known, those of servers that do not run included. No words match every tool. */
+  searchTools(query: ToolQuery, signal: AbortSignal): Promise<ToolMatches>;
   /** Connects a server, and makes one that is switched off usable for this session where the user permits that. */
   addServer(server: string, signal: AbortSignal): Promise<ServerDetails>;
   /** Empty for a server without resources. */

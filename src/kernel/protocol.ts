@@ -12,6 +12,7 @@ import type {
   ServerMatches,
   ServerName,
   ServerSummary,
+  ToolMatches,
   ToolSummary,
 } from "./host-tools.ts";
 
@@ -122,6 +123,7 @@ export type RpcValue =
   | readonly ToolSummary[]
   | ServerDetails
   | ServerMatches
+  | ToolMatches
   | ResourceList
   | PromptList
   | RawEntry;

@@ -33,6 +33,10 @@ const requestSchema = z.discriminatedUnion("method", [
   }),
   z.object({ method: z.literal("describe_server"), params: server }),
   z.object({ method: z.literal("find_servers"), params: z.object({ query: words, limit }) }),
+  z.object({
+    method: z.literal("search_tools"),
+    params: z.object({ query: words, limit, server: name.nullable() }),
+  }),
   z.object({ method: z.literal("add_server"), params: server }),
   z.object({ method: z.literal("list_resources"), params: server }),
   z.object({

@@ -1,7 +1,7 @@
 /** What all of `tools/list` may cost a model, in tokens of o200k; a test holds the answer to it. */
 export const MAX_LIST_TOKENS = 200;
 /** Of those, what names of servers may take: the rest is said in every case. */
-const MAX_NAMES_TOKENS = 35;
+const MAX_NAMES_TOKENS = 33;
 /** Longer names are left out: what is in a file must not become a text for the model. */
 const NAME = /^[A-Za-z][A-Za-z0-9_]{0,31}$/;
 
@@ -10,17 +10,19 @@ const BASE = `Run Python in a sandbox without network. Variables persist, top-le
 await runtime.query_tool_docs(server[, tool])  # signatures
 r = await mcp_<server>.<tool>(**kwargs)  # r.text, r.data; errors raise`;
 
+const SEARCH = "await runtime.search_tool_docs('words')";
+
 /**
  * The description of `run_python`. `aliases` are those of the usable servers, in order of precedence; as many are named
  * as fit. `undefined`: nobody knows yet.
  */
 export function describeRunPython(aliases: readonly string[] | undefined): string {
-  if (aliases === undefined) return `${BASE}\nServers: runtime.discovered_servers()`;
+  if (aliases === undefined) return `${BASE}\nFind tools: ${SEARCH}`;
   if (aliases.length === 0) return `${BASE}\nNo server is configured yet; see runtime.find_servers()`;
   const named = chooseNames(aliases);
   const rest = aliases.length - named.length;
-  if (named.length === 0) return `${BASE}\n${rest} servers: runtime.discovered_servers()`;
-  const more = rest === 0 ? "" : `, ${rest} more in runtime.discovered_servers()`;
+  if (named.length === 0) return `${BASE}\n${rest} servers: ${SEARCH}`;
+  const more = rest === 0 ? "" : `, ${rest} more: ${SEARCH}`;
   return `${BASE}\nServers: ${named.join(", ")}${more}`;
 }
 

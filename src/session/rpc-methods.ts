@@ -38,6 +38,10 @@ const METHODS: { readonly [M in Method]: RpcMethod<M> } = {
     label: () => "the search for servers",
     serve: (tools, query, signal) => tools.findServers(query, signal),
   },
+  search_tools: {
+    label: () => "the search for tools",
+    serve: (tools, query, signal) => tools.searchTools(query, signal),
+  },
   add_server: {
     label: ({ server }) => `the start of ${server}`,
     serve: (tools, { server }, signal) => tools.addServer(server, signal),

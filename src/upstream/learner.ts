@@ -1,4 +1,5 @@
 import { BridgeError } from "../core/errors.ts";
+import { untilAborted, withDeadline } from "../core/lifecycle.ts";
 import type { Log } from "../core/log.ts";
 import type { ServerDefinition } from "../discovery/server-definition.ts";
 import type { Catalogue, KnownServer } from "./catalogue/catalogue.ts";
@@ -22,6 +23,7 @@ export class Learner {
   readonly #waiting: ServerDefinition[] = [];
   readonly #closed = new AbortController();
   #working = 0;
+  #idle = Promise.withResolvers<void>();
 
   constructor(options: LearnerOptions) {
     this.#options = options;
@@ -62,12 +64,19 @@ export class Learner {
     return this.#waiting.length + this.#working;
   }
 
+  /** Waits until nobody is being asked any more, at most `ms` and until `signal` aborts. Never rejects. */
+  async wait(ms: number, signal: AbortSignal): Promise<void> {
+    if (this.#working === 0) return;
+    await untilAborted(withDeadline(this.#idle.promise, ms, "asking servers"), signal).catch(() => undefined);
+  }
+
   close(): void {
     this.#closed.abort(new BridgeError("CANCELLED", "the bridge is shutting down"));
     this.#waiting.length = 0;
   }
 
   async #work(): Promise<void> {
+    if (this.#working === 0) this.#idle = Promise.withResolvers<void>();
     this.#working += 1;
     for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
       const { name } = next;
@@ -79,5 +88,6 @@ export class Learner {
       );
     }
     this.#working -= 1;
+    if (this.#working === 0) this.#idle.resolve();
   }
 }

@@ -10,8 +10,11 @@ import type { LiveServer } from "./live-server.ts";
 import type { Pool } from "./pool.ts";
 import type { Registry } from "./registry.ts";
 import { describeKnown, findServers, nameServer, type ServerFacts, summarize } from "./server-finder.ts";
+import type { ToolFinder } from "./tool-finder.ts";
 
 const MAX_DESCRIPTION_CHARS = 4000;
+/** A search waits this long for servers that nobody has ever asked for their tools. */
+const LEARN_MS = 5000;
 const READING_FILES = "reading the configuration of servers";
 const READING_TOOLS = "reading what is known of servers";
 
@@ -20,6 +23,7 @@ export interface SessionToolsOptions {
   readonly pool: Pool;
   readonly catalogue: CatalogueReader;
   readonly learner: Learner;
+  readonly finder: ToolFinder;
   /** The client of the session. */
   readonly peer: ClientPeer | undefined;
   readonly addable: AddableServers;
@@ -35,6 +39,7 @@ export function createSessionTools({
   pool,
   catalogue,
   learner,
+  finder,
   peer,
   addable,
   home,
@@ -114,6 +119,20 @@ export function createSessionTools({
       await waitFor(catalogue.load(discovery.servers), signal, READING_TOOLS);
       learner.learn(discovery.servers); // the next search finds more
       return findServers(discovery, query, facts);
+    },
+    async searchTools(query, signal) {
+      const { servers } = await readConfiguration(signal);
+      await waitFor(catalogue.load(servers), signal, READING_TOOLS);
+      const usable = servers.filter(isUsable);
+      if (query.server !== null) {
+        const definition = await find(query.server, signal);
+        const { name } = definition;
+        // Refuses a server that is not usable, too.
+        if (!isUsable(definition) || catalogue.known(definition) === undefined) await listTools(name, signal);
+        return { ...(await finder.find(usable, { ...query, server: name })), learning: 0 };
+      }
+      if (learner.learn(usable) > 0) await learner.wait(LEARN_MS, signal);
+      return { ...(await finder.find(usable, query)), learning: learner.learn(usable) };
     },
     async addServer(server, signal) {
       const { name } = added.add(await find(server, signal), home);

@@ -12,6 +12,7 @@ import { Pool } from "./pool.ts";
 import { Registry } from "./registry.ts";
 import { Remembered } from "./remembered.ts";
 import { createSessionTools } from "./session-tools.ts";
+import { ToolFinder } from "./tool-finder.ts";
 
 const CONNECT_MS = 30_000;
 const LIST_MS = 30_000;
@@ -104,6 +105,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
       for (const listener of listeners) listener(discovery);
     },
   });
+  const finder = new ToolFinder(catalogue);
   const learner = new Learner({ pool, catalogue, log });
   const close = async () => {
     learner.close();
@@ -119,6 +121,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
         pool,
         catalogue,
         learner,
+        finder,
         peer,
         addable,
         home: env["HOME"],

@@ -14,6 +14,7 @@ export function createHostTools(says: Partial<HostTools> = {}): HostTools {
     callTool: refuse,
     describeServer: refuse,
     findServers: async () => ({ servers: [], total: 0, searched: 0 }),
+    searchTools: refuse,
     addServer: refuse,
     listResources: async () => ({ resources: [], templates: [], complete: true }),
     readResource: refuse,

@@ -122,7 +122,7 @@ describe.each(CLIENTS)("a client of %s", (_title, connect) => {
     const names = createNames();
     await using client = await open(names, connect);
     const before = performance.now();
-    expect(await client.description()).toEndWith("\nServers: runtime.discovered_servers()");
+    expect(await client.description()).toEndWith("\nFind tools: await runtime.search_tool_docs('words')");
     expect(performance.now() - before).toBeLessThan(1500);
     names.set("github");
     await until("the client hears of it", () => client.changes === 1);

@@ -53,10 +53,10 @@ describe("the answer to tools/list", () => {
     const last = (aliases?: readonly string[]) => describeRunPython(aliases).split("\n").at(-1);
     expect(last(REAL.slice(0, 3))).toBe("Servers: github, filesystem, memory");
     expect(last([...REAL, ...REAL.map((name) => `${name}_2`)])).toBe(
-      "Servers: github, filesystem, memory, everything, slack, notion, postgres, 9 more in runtime.discovered_servers()",
+      "Servers: github, filesystem, memory, everything, slack, notion, 10 more: await runtime.search_tool_docs('words')",
     );
     expect(last([])).toBe("No server is configured yet; see runtime.find_servers()");
-    expect(last()).toBe("Servers: runtime.discovered_servers()");
+    expect(last()).toBe("Find tools: await runtime.search_tool_docs('words')");
   });
 
   test.each([
@@ -67,7 +67,7 @@ describe("the answer to tools/list", () => {
   ])("never shows a name that is %s", (_title, name) => {
     const text = describeRunPython([name, "github"]);
     expect(text).not.toContain(name);
-    expect(text).toEndWith("\nServers: github, 1 more in runtime.discovered_servers()");
-    expect(describeRunPython([name])).toEndWith("\n1 servers: runtime.discovered_servers()");
+    expect(text).toEndWith("\nServers: github, 1 more: await runtime.search_tool_docs('words')");
+    expect(describeRunPython([name])).toEndWith("\n1 servers: await runtime.search_tool_docs('words')");
   });
 });

@@ -67,11 +67,22 @@ def answer(method: str, params: dict) -> Any:
         "describe_server": {**OFF, "instructions": "Use it.", "tools": None} if server == "off" else details,
         "add_server": details,
         "find_servers": {"servers": [{**FX, "reason": None}, OFF], "total": 9, "searched": 12},
+        "search_tools": {
+            "matches": [{"server": "web-search", "serverAlias": "web_search", "tool": tool} for tool in TOOLS],
+            "total": 37,
+            "searched": 527,
+            "unknown": 0,
+            "learning": 0,
+            "suggestions": [],
+        },
         "list_resources": RESOURCES,
         "read_resource": CONTENTS,
         "list_prompts": PROMPTS,
         "get_prompt": PROMPT,
     }
+    if method == "search_tools" and params["query"] == "zzz":
+        none = {"matches": [], "total": 0, "searched": 527, "unknown": 3, "suggestions": ["find-it", "page"]}
+        return {**none, "learning": params["limit"] - 1}
     if method == "find_servers" and params["query"] == "zzz":
         return {"servers": [], "total": 0, "searched": 12}
     return answers[method]
@@ -101,7 +112,7 @@ class Runtime(unittest.TestCase):
         names = (
             "discovered_servers list_servers list_servers_sync describe_server list_loaded_server_metadata list_tools "
             "list_tools_sync query_tool_docs query_tool_docs_sync call_tool capability_summary MCPError find_servers "
-            "add_server list_resources read_resource list_prompts get_prompt"
+            "search_tool_docs search_tool_docs_sync add_server list_resources read_resource list_prompts get_prompt"
         ).split()
         code = f"[n for n in {names} if not (callable(getattr(runtime, n)) and n in runtime.__all__)]"
         self.assertEqual(self.value(code), [])
@@ -219,6 +230,37 @@ class Runtime(unittest.TestCase):
             "len(paths), [p for p in paths if not callable(eval(p))]"
         )
         self.assertEqual(self.value(code), (6, []))
+
+    def test_searches_and_says_how_many_there_are_and_what_to_do(self) -> None:
+        self.assertEqual(
+            self.shown("await runtime.search_tool_docs('find', limit=2)"),
+            "2 of 37 for 'find', 527 tools searched\n"
+            "await mcp_web_search.find_it(q: str)  # Finds things\n"
+            "await mcp_web_search.x_repr_html_()\n"
+            "more: limit=8, or other words\n"
+            "details: await runtime.query_tool_docs(server, tool)",
+        )
+        self.assertEqual(self.sandbox.rpcs[-1]["params"], {"query": "find", "limit": 2, "server": None})
+        code = "found = runtime.search_tool_docs_sync('find', limit=500, detail='full', server=mcp_web_search)\n"
+        self.assertEqual(
+            self.value(code + "[(d['server'], d['toolAlias'], d.inputSchema['type']) for d in found]"),
+            [("web-search", "find_it", "object"), ("web-search", "x_repr_html_", "object")],
+        )
+        self.assertEqual(self.sandbox.rpcs[-1]["params"], {"query": "find", "limit": 100, "server": "web-search"})
+        self.assertTrue(self.shown("found").startswith("2 of 37 for 'find', 527 tools searched\nawait mcp_web_search."))
+
+    def test_never_leaves_a_search_without_a_next_step(self) -> None:
+        nothing = (
+            "no tool for 'zzz' in 527\nlike these? 'find-it', 'page'\n"
+            "all servers: runtime.discovered_servers(detailed=True), await runtime.find_servers()\n"
+            "the tools of 3 servers are not known"
+        )
+        shown = self.shown("await runtime.search_tool_docs('zzz', limit=1)")
+        self.assertEqual(shown, nothing + ": await runtime.list_tools(server) asks one")
+        shown = self.shown("await runtime.search_tool_docs('zzz', limit=3)")
+        self.assertEqual(shown, nothing + " yet: search again in some seconds")
+        for wrong, kind in (("detail='all'", "ValueError"), ("limit='5'", "TypeError")):
+            self.assertEqual(self.sandbox.run(f"runtime.search_tool_docs('x', {wrong})").error["ename"], kind)
 
     def test_lists_and_reads_resources(self) -> None:
         self.assertEqual(

@@ -23,7 +23,11 @@ export interface FullAnswer extends Answer {
 export interface Bridge extends AsyncDisposable {
   readonly pid: number;
   readonly home: TestHome;
-  readonly listTools: () => Promise<{ readonly name: string }[]>;
+  readonly listTools: () => Promise<{ readonly name: string; readonly description?: string }[]>;
+  /** The contents of one resource. */
+  readonly readResource: (uri: string) => Promise<readonly unknown[]>;
+  /** Is told when the client hears that its tools changed; not in the revision of 2026-07-28. */
+  onToolsChanged: () => void;
   /** Calls `run_python` with these arguments, right or wrong. */
   call(
     args: Readonly<Record<string, unknown>>,
@@ -78,9 +82,11 @@ export async function startBridge(options: BridgeOptions = {}): Promise<Bridge> 
       ),
     };
   };
-  return {
+  const bridge: Bridge = {
     pid,
     home,
+    readResource: async (uri) => (await client.readResource({ uri })).contents,
+    onToolsChanged: () => undefined,
     listTools: async () => (await client.listTools()).tools,
     call,
     async python(code, more = {}) {
@@ -92,6 +98,10 @@ export async function startBridge(options: BridgeOptions = {}): Promise<Bridge> 
       if (options.home === undefined) home[Symbol.dispose]();
     },
   };
+  client.fallbackNotificationHandler = async ({ method }) => {
+    if (method === "notifications/tools/list_changed") bridge.onToolsChanged();
+  };
+  return bridge;
 }
 
 type Block =
@@ -104,7 +114,9 @@ interface Connected {
       params: { name: string; arguments: Record<string, unknown> },
       options: object,
     ): Promise<Readonly<Record<string, unknown>>>;
-    listTools(): Promise<{ tools: { name: string }[] }>;
+    listTools(): Promise<{ tools: { name: string; description?: string }[] }>;
+    readResource(params: { uri: string }): Promise<{ contents: readonly unknown[] }>;
+    fallbackNotificationHandler?: ((notification: { readonly method: string }) => Promise<void>) | undefined;
     close(): Promise<void>;
   };
   readonly pid: number;
@@ -132,7 +144,11 @@ async function connectLegacy(server: ServerParameters, protocol = "2025-11-25"):
       // Its type also covers the results of a protocol before the first release.
       callTool: (params, options) =>
         client.callTool(params, undefined, options) as ReturnType<Connected["client"]["callTool"]>,
-      listTools: () => client.listTools(),
+      listTools: () => client.listTools() as ReturnType<Connected["client"]["listTools"]>,
+      readResource: (params) => client.readResource(params),
+      set fallbackNotificationHandler(handler: (notification: { readonly method: string }) => Promise<void>) {
+        client.fallbackNotificationHandler = handler;
+      },
       close: () => client.close(),
     },
     pid: transport.pid ?? -1,
