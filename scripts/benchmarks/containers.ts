@@ -1,5 +1,5 @@
 import { detectEngine } from "../../src/container/detect.ts";
-import type { ContainerEngine, Sandbox, SandboxSpec } from "../../src/container/engine.ts";
+import type { ContainerEngine, EngineInfo, Sandbox, SandboxSpec } from "../../src/container/engine.ts";
 import { createLog } from "../../src/core/log.ts";
 import { MAX_FRAME_BYTES, type OutgoingLine, PROTOCOL, renderLine } from "../../src/kernel/protocol.ts";
 import { renderPayload, SANDBOX_COMMAND } from "../../src/kernel/source.ts";
@@ -16,6 +16,10 @@ export class Containers {
   private constructor(world: World, engine: ContainerEngine) {
     this.#world = world;
     this.#engine = engine;
+  }
+
+  get engine(): EngineInfo {
+    return this.#engine.info;
   }
 
   /** Finds the engine as the product does, and an OCI runtime of it that starts containers. */
@@ -40,6 +44,14 @@ export class Containers {
     const sandbox = await this.#engine.start(spec, AbortSignal.timeout(DEADLINE_MS));
     this.#world.scope.add(sandbox.name, () => sandbox.close());
     return new RawContainer(sandbox);
+  }
+
+  /** All that a program of the image prints. */
+  async outputOf(...command: readonly string[]): Promise<string> {
+    const container = await this.start(...command);
+    let text = "";
+    for (let line = await container.readLine(); line !== ""; line = await container.readLine()) text += line;
+    return text;
   }
 
   /** Starts the product's Python and waits until its kernel is ready. */
@@ -94,6 +106,17 @@ export class RawContainer {
       tail = (tail + Buffer.from(value).toString("latin1", Math.max(0, value.length - 4096))).slice(-8192);
       if (tail.includes(text)) return;
     }
+  }
+
+  /** The next line, for programs that write one at a time; "" at the end. */
+  async readLine(): Promise<string> {
+    let text = "";
+    while (!text.endsWith("\n")) {
+      const { done, value } = await this.#chunks.next();
+      if (done === true) return text;
+      text += Buffer.from(value).toString();
+    }
+    return text;
   }
 
   /** One frame there and its answer back: runs a cell in a container of {@link Containers.startKernel}. */

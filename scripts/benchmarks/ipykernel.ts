@@ -1,9 +1,12 @@
-import { existsSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { readHardLimits } from "../../src/container/owner.ts";
+import { buildRunArgs } from "../../src/container/run-args.ts";
 import { startChild } from "../../src/core/child.ts";
 import { type Bridge, connectWarmBridge } from "./bridge.ts";
 import { atMost, type Comparison } from "./comparison.ts";
 import { Containers } from "./containers.ts";
+import { IPYKERNEL_COMMAND, makeIpykernelImage } from "./ipykernel-image.ts";
 import { takeTurns, time } from "./statistics.ts";
 import type { World } from "./world.ts";
 
@@ -20,20 +23,21 @@ const CELLS = [
   "import asyncio\nawait asyncio.sleep(0)\n'done'",
   "1 / 0",
 ];
+const ONE = Array.from({ length: 10 }, () => "1");
 const ROUNDS_OF_CELLS = 10;
-const WARM_UP = 30;
+const WARM_UP = 10;
 
-/** Faster than the kernel that everyone knows. */
+/** Faster than the kernel that everyone knows, in the same image. */
 export async function benchIpykernel(world: World): Promise<Comparison[]> {
-  const python = join(world.root, ".tools/bench-venv/bin/python");
-  if (!existsSync(python)) throw new Error("ipykernel is not installed: run ./scripts/bench");
   const containers = await Containers.find(world);
+  const image = await makeIpykernelImage(world, containers);
   const [bridge, theirs, kept] = await Promise.all([
     connectWarmBridge(world),
-    startDriver(world, python),
+    startDriver(world, containers, image),
     containers.startKernel(),
   ]);
-  const warm = await cellsByTurns(bridge, theirs);
+  const one = await cellsByTurns(bridge, theirs, ONE);
+  const mixed = await cellsByTurns(bridge, theirs, CELLS);
   const start = await takeTurns(
     { rounds: 5, warmUp: 1 },
     {
@@ -48,10 +52,16 @@ export async function benchIpykernel(world: World): Promise<Comparison[]> {
   return [
     {
       ...shared,
-      measured: "run_python, 100 mixed cells",
-      yardstick: "ipykernel by jupyter_client, same cells",
-      ...warm,
+      measured: 'run_python("1")',
+      yardstick: "ipykernel's execute round trip, same image",
+      ...one,
       target: atMost(0.2),
+    },
+    {
+      ...shared,
+      measured: "run_python, mixed cells",
+      yardstick: "ipykernel, same cells, same image",
+      ...mixed,
     },
     { ...started, measured: "start of a kernel to its first result", ours: start.fresh, target: atMost(0.1) },
     { ...started, measured: "the same, its container included", ours: start.container },
@@ -59,14 +69,18 @@ export async function benchIpykernel(world: World): Promise<Comparison[]> {
 }
 
 /** By rounds of cells, not by cells: ipykernel goes on working after its answer (it keeps a history on disk). */
-async function cellsByTurns(bridge: Bridge, theirs: Driver): Promise<{ ours: number[]; theirs: number[] }> {
+async function cellsByTurns(
+  bridge: Bridge,
+  theirs: Driver,
+  cells: readonly string[],
+): Promise<{ ours: number[]; theirs: number[] }> {
   const samples = { ours: [] as number[], theirs: [] as number[] };
   for (let round = -WARM_UP; round < ROUNDS_OF_CELLS; round += 1) {
     const ours: number[] = [];
     const others: number[] = [];
     // One of the cells fails, as it is meant to.
-    for (const code of CELLS) ours.push(await time(() => bridge.python(code).catch(() => undefined)));
-    for (const code of CELLS) others.push(await theirs(code));
+    for (const code of cells) ours.push(await time(() => bridge.python(code).catch(() => undefined)));
+    for (const code of cells) others.push(await theirs(code));
     if (round < 0) continue;
     samples.ours.push(...ours);
     samples.theirs.push(...others);
@@ -77,9 +91,25 @@ async function cellsByTurns(bridge: Bridge, theirs: Driver): Promise<{ ours: num
 /** Runs a cell in ipykernel, or, without one, starts another kernel and ends it; returns the milliseconds. */
 type Driver = (code: string | null) => Promise<number>;
 
-async function startDriver(world: World, python: string): Promise<Driver> {
-  const program = join(import.meta.dir, "programs/ipykernel-driver.py");
-  const child = await startChild({ command: python, args: [program], env: world.env, ownGroup: true });
+/**
+ * Kernel and client are in one container, and the client takes the time: none of ours is between them. The flags are the
+ * product's but for the filter of system calls: ipykernel needs TCP sockets, which that refuses.
+ */
+async function startDriver(world: World, containers: Containers, image: string): Promise<Driver> {
+  const program = readFileSync(join(import.meta.dir, "programs/ipykernel-driver.py"), "utf8");
+  const { engine, remote, ociRuntime } = containers.engine;
+  const { containerUser: user, memoryBytes, pids, cpus } = world.config;
+  const spec = {
+    image,
+    user,
+    limits: { memoryBytes, pids, cpus },
+    command: [...IPYKERNEL_COMMAND, program],
+  };
+  const name = `sandpy-bench-ipykernel-${process.pid}`;
+  const hardLimits = await readHardLimits();
+  const plan = { engine, remote, ociRuntime, spec, name, labels: {}, hardLimits, imageVolumes: [] };
+  const args = buildRunArgs({ ...plan, seccompProfile: "unconfined" });
+  const child = await startChild({ command: engine, args, env: world.env });
   world.scope.add("ipykernel", () => child.stop());
   const chunks = child.stdout[Symbol.asyncIterator]();
   const answer = async () => {
