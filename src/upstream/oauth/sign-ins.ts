@@ -1,11 +1,13 @@
+import type { OAuthClientInformation } from "@modelcontextprotocol/client";
 import { BridgeError } from "../../core/errors.ts";
-import type { ServerDefinition } from "../../discovery/server-definition.ts";
+import type { OAuthSettings, ServerDefinition } from "../../discovery/server-definition.ts";
 import { isRemote } from "../definitions.ts";
 import { BadEndpoint, type Endpoint, parseEndpoint } from "../remote/server-fetch.ts";
 import { type SignIn, SignInStore } from "./sign-in-store.ts";
 
 /** A person may have to look for a password, or for a second factor. */
 const PATIENCE_MS = 10 * 60_000;
+const REVOKE_MS = 5000;
 
 /** How things stand with a server. The sign-in itself may be refused by the server all the same. */
 export type SignInState =
@@ -23,7 +25,7 @@ export interface SignIns {
     server: ServerDefinition,
     how: { readonly present: (url: string) => Promise<void>; readonly signal: AbortSignal },
   ): Promise<SignInState>;
-  /** Forgets tokens and registration; whether there were any. */
+  /** Forgets tokens and registration, and tells the authorization server; whether there were any. */
   signOut(server: ServerDefinition): Promise<boolean>;
 }
 
@@ -49,12 +51,25 @@ export function createSignIns({ dataDir }: { readonly dataDir: string }): SignIn
       return stateOf(await signIn(options));
     },
     signOut: async (server) => {
-      const { endpoint } = requireSignIn(server);
+      const { endpoint, settings } = requireSignIn(server);
       const before = await store.read(endpoint.url);
       await store.update(endpoint.url, async () => undefined);
-      return before?.tokens !== undefined;
+      if (before?.tokens === undefined) return false;
+      await revoke(before, endpoint, settings).catch(() => undefined); // forgotten here in any case
+      return true;
     },
   };
+}
+
+async function revoke(signIn: SignIn, endpoint: Endpoint, settings: OAuthSettings): Promise<void> {
+  const [{ revokeTokens }, { clientOf }, { createOAuthFetch }] = await Promise.all([
+    import("./revoke.ts"),
+    import("./sign-in.ts"),
+    import("./oauth-fetch.ts"),
+  ]);
+  const client = clientOf(settings) ?? (signIn.client as OAuthClientInformation | undefined);
+  const fetchFn = createOAuthFetch(endpoint, AbortSignal.timeout(REVOKE_MS));
+  if (client !== undefined) await revokeTokens(signIn, client, fetchFn);
 }
 
 function stateOf(signIn: SignIn | undefined): SignInState {

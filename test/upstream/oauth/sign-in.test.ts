@@ -164,6 +164,20 @@ describe("a server that wants a sign-in", () => {
   });
 });
 
+test("signing out ends the tokens at the authorization server as well", async () => {
+  await using world = await createOAuthWorld();
+  using folder = createFolder();
+  await signIn(world, folder.path);
+  const { accessToken } = JSON.parse(folder.text()).tokens;
+  const ask = () => fetch(world.url, { headers: { authorization: `Bearer ${accessToken}` } });
+  expect((await ask()).status).not.toBe(401);
+
+  expect(await createSignIns({ dataDir: folder.path }).signOut(remote("web", world.url))).toBe(true);
+
+  expect((await ask()).status).toBe(401);
+  expect(readdirSync(join(folder.path, "sign-ins"))).toEqual([]);
+});
+
 test("a server that needs none leaves no trace of sign-ins", async () => {
   await using server = serveSessions();
   using folder = createFolder();
