@@ -12,7 +12,7 @@ interface Prepared {
 /** Searches the tools that are known of servers. The index is loaded by the first search, and shared by all sessions. */
 export class ToolFinder {
   readonly #catalogue: CatalogueReader;
-  readonly #prepared = new Map<string, Prepared>();
+  #prepared: ReadonlyMap<string, Prepared> = new Map();
   #search: Promise<ToolSearch> | undefined;
 
   constructor(catalogue: CatalogueReader) {
@@ -33,6 +33,7 @@ export class ToolFinder {
       ...(server === null ? {} : { server }),
     });
     const byName = new Map(prepared.map((each) => [each.definition.name, each]));
+    this.#prepared = byName;
     const meant = prepared.filter(({ definition }) => server === null || definition.name === server);
     return {
       matches: hits.flatMap(({ server: name, tool }) => matchOf(byName.get(name), tool)),
@@ -56,11 +57,9 @@ export class ToolFinder {
       before.searchable.alias === alias &&
       before.searchable.description === description
     ) {
-      return before;
+      return { definition, known, searchable: before.searchable };
     }
-    const prepared = { definition, known, searchable: { name, alias, description, tools: known.tools } };
-    this.#prepared.set(name, prepared);
-    return prepared;
+    return { definition, known, searchable: { name, alias, description, tools: known.tools } };
   }
 }
 
