@@ -68,12 +68,15 @@ class Directory:
         self._fetches: dict[tuple[str, bool], Fetch] = {}
         self._execution = 0
         self._calls: dict[str, int] = {}
+        self._others: dict[tuple[str, str], list[str]] = {}  # of this execution: `hasattr` may ask for a name often
 
     def update(self, servers: list[dict[str, Any]], loaded: list[str]) -> None:
         """Takes the list of an `execute` frame."""
         self.servers = {server["name"]: server for server in servers}
         self.aliases = {server["alias"]: server["name"] for server in servers}
         self.loaded = tuple(loaded)
+        self.listings = {name: listing for name, listing in self.listings.items() if name in self.servers}
+        self._others.clear()
         self._execution += 1
 
     def resolve(self, server: object) -> str:
@@ -178,7 +181,10 @@ class Directory:
         else:
             listing = self.listings[name]
             message = unknown("tool", wanted, list(listing.aliases))
-            others = self._elsewhere(name, wanted)
+            key = name, wanted
+            if key not in self._others:
+                self._others[key] = self._elsewhere(name, wanted)
+            others = self._others[key]
             if others:
                 message = f"it is a tool of another server: {' or '.join(others)}"
         return UnknownToolError(f"server {name!r} has no tool {wanted!r}: {message}", name, wanted, "unknown")
@@ -188,13 +194,10 @@ class Directory:
         try:
             query = {"query": wanted[:MAX_QUERY], "limit": ELSEWHERE}
             found = self.rpc.request("find_servers", query, "runtime.find_servers").result(ELSEWHERE_SECONDS)["servers"]
-            for server in found:
-                if (
-                    server["tools"] is not None
-                    and server["name"] in self.servers
-                    and server["name"] not in self.listings
-                ):
-                    self.fetch(server["name"]).call.result(ELSEWHERE_SECONDS)
+            known = [each["name"] for each in found if each["tools"] is not None and each["name"] in self.servers]
+            for other in known:
+                if other not in self.listings:
+                    self.fetch(other).call.result(ELSEWHERE_SECONDS)
         except MCPError:
             pass
         tools = ((each, listing.find(wanted)) for each, listing in list(self.listings.items()) if each != name)
@@ -242,6 +245,7 @@ class Directory:
                 failure = error
         if failure is not None:
             number, call = self.rpc.open(label)
+            self.rpc.unawaited.start(number, label)
             self.rpc.settle(number, None, _of_tool(failure, name, tool.__name__))
             return call
         tool._sandpy_spec = self.find(name, tool.__name__, tool._sandpy_by_alias)

@@ -95,5 +95,5 @@ class Fetch:
         if todo:
             try:
                 _thread.start_new_thread(work, (True,))  # this thread takes all answers
-            except RuntimeError:  # there can be no more threads
+            except Exception:  # there can be no more threads, or user code broke them
                 work(False)

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { type Bridge, startBridge } from "./helpers/client.ts";
+import { npmServer } from "./helpers/npm-servers.ts";
 
 const SERVER = join(import.meta.dir, "../fixtures/servers/catalogue-server.py");
 
@@ -41,7 +42,10 @@ beforeAll(async () => {
   bridge = await startBridge();
   const file = join(bridge.home.path, "tools.json");
   await Bun.write(file, JSON.stringify(TOOLS));
-  bridge.home.defineServers({ "fx-1": { command: "python3", args: [SERVER, file] } });
+  bridge.home.defineServers({
+    "fx-1": { command: "python3", args: [SERVER, file] },
+    memory: npmServer("memory"),
+  });
   await bridge.python("1"); // the first result may carry a note about the engine
 });
 afterAll(async () => {
@@ -111,6 +115,7 @@ print(len(called), all(called))`);
     ],
     ["await mcp_fx_1.nulls(q='x', aftr=1)", "got an unexpected argument 'aftr'; did you mean 'after'?"],
     ["await mcp_fx_1.send_emial()", "no tool is called 'send_emial'. Did you mean 'send_email'?"],
+    ["await mcp_memory.rows()", "it is a tool of another server: await mcp_fx_1.rows()"],
     ["await mcp_fx_2.rows()", "did you mean `mcp_fx_1`?"],
     ["await mcp_servers['fx1x'].rows()", "Did you mean 'fx-1'?"],
   ])("is not called by %s, which says what to write", async (code, message) => {

@@ -97,6 +97,7 @@ class Listings(unittest.TestCase):
                 self.assertEqual((error["ename"], error["evalue"]), ("MCPError", "fx.t: server 'fx' does not start"))
             code = "import asyncio\n[str(e) for e in await asyncio.gather(mcp_fx.t(), mcp_fx.u(), return_exceptions=True)]"
             self.assertEqual(sandbox.run(code).result, "[\"fx.t: server 'fx' does not start\", \"fx.u: server 'fx' does not start\"]")
+            self.assertIn("called without `await`", sandbox.run("r = mcp_fx.t()").stderr)
             self.assertIn("could not be listed", sandbox.run("help(mcp_fx)").stdout)
             self.assertEqual(sandbox.run("from mcp.servers.fx import *").error["ename"], "MCPError")
             self.assertNotIn("call_tool", asked)
