@@ -8,6 +8,7 @@ import re
 from .late import close_matches
 from .names import Names
 from .render import safe_str
+from .unlisted import no_tool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ def _missing_tool(error: Any, found: re.Match[str], names: Names) -> str:
     """Advises about a tool that could not be imported: Python says nothing of what the server said."""
     directory = names.directory
     server = directory.resolve(found["server"])
-    return str(directory.no_tool(server, found["name"])) if server in directory.listings else ""
+    return str(no_tool(directory, server, found["name"])) if server in directory.listings else ""
 
 
 def _missing_server(error: Any, found: re.Match[str], names: Names) -> str:

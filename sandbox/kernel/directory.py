@@ -5,7 +5,6 @@ from __future__ import annotations
 from _collections_abc import Mapping  # not `collections.abc`, which imports all of collections
 
 from . import late
-from .codec import decode, encode
 from .late import aio, close_matches
 from .results import MCPError, ToolResult
 from .rpc import PendingCall, Rpc
@@ -17,14 +16,6 @@ if TYPE_CHECKING:
     from typing import Any, Optional
 
     from .listing import Fetch, Listing, Spec
-
-ELSEWHERE_SECONDS = 2.0
-ELSEWHERE = 5
-MAX_QUERY = 200
-_SDK = {
-    "call_tool": "await runtime.call_tool({server!r}, 'tool', {{'argument': value}})",
-    "list_tools": "await runtime.list_tools({server!r})",
-}
 
 
 class UnknownServerError(KeyError):
@@ -68,7 +59,7 @@ class Directory:
         self._fetches: dict[tuple[str, bool], Fetch] = {}
         self._execution = 0
         self._calls: dict[str, int] = {}
-        self._others: dict[tuple[str, str], list[str]] = {}  # of this execution: `hasattr` may ask for a name often
+        self.others: dict[tuple[str, str], list[str]] = {}  # of this execution: `hasattr` may ask for a name often
 
     def update(self, servers: list[dict[str, Any]], loaded: list[str]) -> None:
         """Takes the list of an `execute` frame."""
@@ -76,7 +67,7 @@ class Directory:
         self.aliases = {server["alias"]: server["name"] for server in servers}
         self.loaded = tuple(loaded)
         self.listings = {name: listing for name, listing in self.listings.items() if name in self.servers}
-        self._others.clear()
+        self.others.clear()
         self._execution += 1
 
     def resolve(self, server: object) -> str:
@@ -157,7 +148,7 @@ class Directory:
         except MCPError as error:  # the tool may be there nevertheless: who calls it gets to know
             return Tool(server, wanted, by_alias, failure=error)
         if spec is None and by_alias:
-            raise self.no_tool(name, wanted)
+            raise late.load(".unlisted").no_tool(self, name, wanted)
         return Tool(server, wanted, by_alias, spec)
 
     def find(self, name: str, wanted: str, by_alias: bool, may_ask: bool = True) -> Optional[Spec]:
@@ -173,36 +164,6 @@ class Directory:
             return self.fetch(name, True).call.result().find(wanted, by_alias)
         except MCPError:
             return None
-
-    def no_tool(self, name: str, wanted: str) -> UnknownToolError:
-        """Words that a server has no such tool, and what to write instead."""
-        if wanted in _SDK:
-            message = f"write: {_SDK[wanted].format(server=name)}"
-        else:
-            listing = self.listings[name]
-            message = unknown("tool", wanted, list(listing.aliases))
-            key = name, wanted
-            if key not in self._others:
-                self._others[key] = self._elsewhere(name, wanted)
-            others = self._others[key]
-            if others:
-                message = f"it is a tool of another server: {' or '.join(others)}"
-        return UnknownToolError(f"server {name!r} has no tool {wanted!r}: {message}", name, wanted, "unknown")
-
-    def _elsewhere(self, name: str, wanted: str) -> list[str]:
-        """Returns how to call a tool of this name on other servers, none of which is started for it."""
-        try:
-            query = {"query": wanted[:MAX_QUERY], "limit": ELSEWHERE}
-            found = self.rpc.request("find_servers", query, "runtime.find_servers").result(ELSEWHERE_SECONDS)["servers"]
-            known = [each["name"] for each in found if each["tools"] is not None and each["name"] in self.servers]
-            for other in known:
-                if other not in self.listings:
-                    self.fetch(other).call.result(ELSEWHERE_SECONDS)
-        except MCPError:
-            pass
-        tools = ((each, listing.find(wanted)) for each, listing in list(self.listings.items()) if each != name)
-        calls = (f"await mcp_{self.alias(each)}.{spec.signature}" for each, spec in tools if spec and self.alias(each))
-        return list(calls)[:3]
 
     # Calls
 
@@ -226,71 +187,12 @@ class Directory:
         """Takes the arguments of a tool of which nothing is known."""
         return late.load(".arguments").fit(late.load(".parameters").Parameters({}), positional, named)
 
+    def count(self, name: str) -> None:
+        """Takes note of a call, which may change the tools of its server."""
+        self._calls[name] = self._calls.get(name, 0) + 1
+
     def send(self, name: str, tool: str, arguments: dict[str, Any], timeout: float | None, label: str) -> PendingCall:
         """Sends a call."""
-        self._calls[name] = self._calls.get(name, 0) + 1
+        self.count(name)
         params = {"server": name, "tool": tool, "arguments": arguments, "timeout": timeout}
         return self.rpc.request("call_tool", params, label, ToolResult)
-
-    def call_unlisted(self, tool: Tool, positional: tuple[Any, ...], named: dict[str, Any]) -> PendingCall:
-        """Starts a call of a tool that was not listed when it was looked up."""
-        name, label = tool._sandpy_server._sandpy_name, tool.__qualname__
-        failure, tool._sandpy_failure = tool._sandpy_failure, None
-        if failure is None and name not in self.listings:
-            if not self.may_wait(name):
-                return self._send_later(tool, positional, named)
-            try:
-                self.listing(name)
-            except MCPError as error:
-                failure = error
-        if failure is not None:
-            number, call = self.rpc.open(label)
-            self.rpc.unawaited.start(number, label)
-            self.rpc.settle(number, None, _of_tool(failure, name, tool.__name__))
-            return call
-        tool._sandpy_spec = self.find(name, tool.__name__, tool._sandpy_by_alias)
-        return self.send(name, *tool._sandpy_fit(positional, named), label)
-
-    def _send_later(self, tool: Tool, positional: tuple[Any, ...], named: dict[str, Any]) -> PendingCall:
-        """Starts a call whose arguments are looked at once the tools of its server are known."""
-        name, label = tool._sandpy_server._sandpy_name, tool.__qualname__
-        positional, named = _copied(positional, named)
-        number, call = self.rpc.open(label, ToolResult)
-        fetch = self.fetch(name)
-
-        def go_on(may_wait: bool) -> None:
-            try:
-                fetch.call.result()
-                tool._sandpy_spec = self.find(name, tool.__name__, tool._sandpy_by_alias, may_wait)
-                raw, arguments, timeout = tool._sandpy_fit(positional, named, may_wait)
-                self._calls[name] = self._calls.get(name, 0) + 1
-                params = {"server": name, "tool": raw, "arguments": arguments, "timeout": timeout}
-                self.rpc.send_as(number, label, "call_tool", params)
-            except BaseException as error:
-                self.rpc.calls.pop(number, None)
-                call.settle(None, _of_tool(error, name, tool.__name__))
-
-        self.rpc.unawaited.start(number, label)
-        fetch.then(go_on)
-        return call
-
-
-def _of_tool(error: BaseException, server: str, tool: str) -> BaseException:
-    """Returns the failure of a listing as that of the call that needed it."""
-    if isinstance(error, MCPError) and error.tool is None:
-        return type(error)(error.message, error.server or server, tool, error.kind)
-    return error
-
-
-def _copied(positional: tuple[Any, ...], named: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Copies lists and dicts, which the caller may change before they are sent."""
-
-    def copy(value: Any) -> Any:
-        if type(value) not in (list, dict):
-            return value
-        try:
-            return decode(encode(value))
-        except (TypeError, ValueError, RecursionError):  # said when it is sent
-            return value
-
-    return tuple(map(copy, positional)), {name: copy(value) for name, value in named.items()}

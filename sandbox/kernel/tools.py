@@ -113,7 +113,7 @@ class Tool:
         """Starts a call."""
         server = self._sandpy_server
         if self._sandpy_spec is None:
-            return server._sandpy_directory.call_unlisted(self, positional, named)
+            return late.load(".unlisted").call(server._sandpy_directory, self, positional, named)
         name, arguments, timeout = self._sandpy_fit(positional, named)
         return server._sandpy_directory.send(server._sandpy_name, name, arguments, timeout, self.__qualname__)
 
@@ -125,7 +125,7 @@ class Tool:
         spec = self._sandpy_spec
         if spec is None:
             if self._sandpy_by_alias:
-                raise directory.no_tool(server, self.__name__)
+                raise late.load(".unlisted").no_tool(directory, server, self.__name__)
             return (self.__name__, *directory.raw(positional, named))
         try:
             return (spec.name, *spec.fit(positional, named))

@@ -42,6 +42,7 @@ import suppress from "../../sandbox/kernel/suppress.py" with { type: "text" };
 import tidy from "../../sandbox/kernel/tidy.py" with { type: "text" };
 import tools from "../../sandbox/kernel/tools.py" with { type: "text" };
 import unawaited from "../../sandbox/kernel/unawaited.py" with { type: "text" };
+import unlisted from "../../sandbox/kernel/unlisted.py" with { type: "text" };
 import watcher from "../../sandbox/kernel/watcher.py" with { type: "text" };
 import wire from "../../sandbox/kernel/wire.py" with { type: "text" };
 import type { SandboxSettings } from "./protocol.ts";
@@ -88,6 +89,7 @@ const FILES: Readonly<Record<string, string>> = {
   "tidy.py": tidy,
   "tools.py": tools,
   "unawaited.py": unawaited,
+  "unlisted.py": unlisted,
   "watcher.py": watcher,
   "wire.py": wire,
 };
