@@ -47,6 +47,8 @@ const server: ServerDefinition = {
   callMs: undefined,
   origins: [{ client: "conformance", scope: "explicit", file: "conformance.json", key: "conformance" }],
   fingerprint: url,
+  sources: [],
+  pin: "",
 };
 
 /** An MCP client at whose screen somebody agrees to everything and fills in nothing. */

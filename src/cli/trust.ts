@@ -205,8 +205,10 @@ function renderCandidate({ server, subject, state }: Candidate, { env }: Config)
       `  ${transport.kind === "stdio" ? "variables" : "headers  "} ${names.map(printable).join(", ")}`,
     );
   }
+  for (const source of server.sources) lines.push(`  takes     ${printable(source)}`);
   const code = transport.kind === "stdio" ? codeVariables(transport.env) : [];
-  if (code.length > 0) lines.push(`  beware    ${code.map(printable).join(", ")} can make it run other code`);
+  if (code.length > 0)
+    lines.push(`  beware    ${code.map(printable).join(", ")} can make it run other code, or talk to others`);
   return `${lines.join("\n")}\n`;
 }
 
@@ -223,6 +225,7 @@ function describe({ server, subject, state }: Candidate, { env }: Config) {
     ...(transport.kind === "stdio"
       ? { command: words, cwd: transport.cwd ?? null, variables: variableNamesOf(transport) }
       : { url: words[0], headers: variableNamesOf(transport) }),
+    sources: server.sources,
   };
 }
 

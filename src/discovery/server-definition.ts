@@ -90,6 +90,10 @@ export interface ServerDefinition {
    * headers. It holds no secret value in a form that could be read back, and does not change when only a token does.
    */
   readonly fingerprint: string;
+  /** What of the environment and of files its values refer to, such as `header authorization: variable TOKEN`; sorted. */
+  readonly sources: readonly string[];
+  /** SHA-256 in hex of all that the user trusts, where a project defines it. `pinOf` makes it. */
+  readonly pin: string;
 }
 
 /** A configuration that could not be used: said to the user, and never in the way of the others. */

@@ -1,3 +1,4 @@
+import { realpathSync } from "node:fs";
 import { basename, isAbsolute, parse, resolve, sep } from "node:path";
 import type { Config } from "../config/config.ts";
 import type { Dialect } from "./dialects.ts";
@@ -30,14 +31,24 @@ export interface FillBudget {
 
 /** Values of one server with their variables filled in, and what is missing for it. */
 export interface Expander {
-  /** Fills in the variables; what cannot be filled in stays as it is and is noted in {@link needs}. */
-  expand(text: string): string;
+  /**
+   * Fills in the variables; what cannot be filled in stays as it is and is noted in {@link needs}. `slot` says what the
+   * text is for, such as `header authorization`: what it refers to is noted in {@link sources} then.
+   */
+  expand(text: string, slot?: string): string;
   /** The value of an environment variable; one that is not set is noted. */
-  variable(name: string): string | undefined;
+  variable(name: string, slot?: string): string | undefined;
   /** The text of a small file; `undefined` where it cannot be read. */
-  readFile(path: string): string | undefined;
+  readFile(path: string, slot?: string): string | undefined;
   need(what: string): void;
+  /** Notes in {@link sources} what a slot takes its value from. */
+  note(slot: string, what: string): void;
   readonly needs: readonly string[];
+  /**
+   * What slots take their values from, such as `header authorization: variable TOKEN`; of a verbatim scope only. It is
+   * the same whatever is set in the environment. Files are named without symbolic links.
+   */
+  readonly sources: readonly string[];
 }
 
 /** Lengths are bounded, so that a hostile text of openings without an end takes no long time. */
@@ -48,22 +59,28 @@ const TOKENS =
 export function createExpander(scope: VariableScope): Expander {
   const needs = new Set<string>();
   const need = (what: string) => void needs.add(what);
-  const variable = (name: string) => {
+  const sources = new Set<string>();
+  const note = (slot: string | undefined, what: string) => {
+    if (scope.isVerbatim && slot !== undefined) sources.add(`${slot}: ${what}`);
+  };
+  const variable = (name: string, slot: string | undefined) => {
+    note(slot, `variable ${name}`);
     if (scope.isVerbatim) return undefined;
     const value = lookUp(name, scope.config);
     if (value === undefined) need(`environment variable ${name}`);
     return value;
   };
   const forms = scope.dialect.variables;
-  const readFile = (path: string) => {
+  const readFile = (path: string, slot: string | undefined) => {
+    note(slot, `file ${realFile(path)}`);
     return scope.budget.takeFile(path) ? readSmallFile(path) : undefined;
   };
-  const file = (path: string) => {
-    const value = readFile(resolveHome(path, scope.config.homeDir, scope.fileFolder));
+  const file = (path: string, slot: string | undefined) => {
+    const value = readFile(resolveHome(path, scope.config.homeDir, scope.fileFolder), slot);
     if (value === undefined) need(`file ${path}`);
     return value?.trim();
   };
-  const expand = (text: string, depth: number): string => {
+  const expand = (text: string, depth: number, slot: string | undefined): string => {
     if (!/[$%{]/.test(text)) return text;
     return text.replace(TOKENS, (whole, ...rest) => {
       const groups = rest.at(-1) as Partial<Record<string, string>>;
@@ -71,18 +88,18 @@ export function createExpander(scope: VariableScope): Expander {
       const { secret, braced, kind, curly, dollarEnv, bare, percent } = groups;
       let value: string | undefined;
       if (secret !== undefined) {
-        value = forms.has("secrets") ? secretOf(secret) : undefined;
+        value = forms.has("secrets") ? secretOf(secret, slot) : undefined;
       } else if (braced !== undefined) {
-        value = expandBraced(braced, depth);
+        value = expandBraced(braced, depth, slot);
       } else if (curly !== undefined && forms.has("curly")) {
-        value = kind === "env" ? variable(curly.trim()) : file(curly.trim());
+        value = kind === "env" ? variable(curly.trim(), slot) : file(curly.trim(), slot);
       } else if (dollarEnv !== undefined && forms.has("dollar-env")) {
-        value = variable(dollarEnv);
+        value = variable(dollarEnv, slot);
       } else if (bare !== undefined) {
         const isLeading = offset === 0 && /^[\\/]?$/.test(text.charAt(whole.length));
-        if (forms.has("dollar") || (forms.has("leading-dollar") && isLeading)) value = variable(bare);
+        if (forms.has("dollar") || (forms.has("leading-dollar") && isLeading)) value = variable(bare, slot);
       } else if (percent !== undefined && forms.has("percent")) {
-        value = variable(percent);
+        value = variable(percent, slot);
       }
       if (value === undefined) return whole;
       if (scope.budget.takeChars(value.length)) return value;
@@ -90,12 +107,16 @@ export function createExpander(scope: VariableScope): Expander {
       return whole;
     });
   };
-  const secretOf = (path: string) => variable(path.split(".").at(-1)?.trim() ?? path);
-  const expandBraced = (body: string, depth: number): string | undefined => {
-    if (scope.isVerbatim && !body.startsWith("file:")) return undefined;
+  const secretOf = (path: string, slot: string | undefined) =>
+    variable(path.split(".").at(-1)?.trim() ?? path, slot);
+  const expandBraced = (body: string, depth: number, slot: string | undefined): string | undefined => {
+    if (scope.isVerbatim && !body.startsWith("file:")) {
+      note(slot, `\${${body}}`); // whole: what stands behind `:-` may refer to more
+      return undefined;
+    }
     const [, prefix = "", id = ""] = /^(env|file|input|command|config):(.*)$/s.exec(body) ?? [];
-    if (prefix === "env") return forms.has("env") ? variable(id.trim()) : undefined;
-    if (prefix === "file") return forms.has("file") ? file(id) : undefined;
+    if (prefix === "env") return forms.has("env") ? variable(id.trim(), slot) : undefined;
+    if (prefix === "file") return forms.has("file") ? file(id, slot) : undefined;
     if (prefix !== "") {
       if (forms.has("inputs")) need(describeInput(prefix, id, scope.inputs));
       return undefined;
@@ -106,21 +127,37 @@ export function createExpander(scope: VariableScope): Expander {
     }
     const [, name, fallback] = /^([A-Za-z_]\w*)(?::-(.*))?$/s.exec(body) ?? [];
     if (name === undefined || !forms.has("braces")) return undefined;
-    if (fallback === undefined) return variable(name);
+    if (fallback === undefined) return variable(name, slot);
     // As in a shell, an empty value counts as none here.
     const value = lookUp(name, scope.config) ?? "";
     if (value !== "") return value;
-    return depth < MAX_NESTING ? expand(fallback, depth + 1) : fallback;
+    return depth < MAX_NESTING ? expand(fallback, depth + 1, slot) : fallback;
   };
   return {
-    expand: (text) => expand(text, 0),
-    variable: (name) => (scope.isVerbatim ? "" : variable(name)),
+    expand: (text, slot) => expand(text, 0, slot),
+    variable: (name, slot) => {
+      const value = variable(name, slot);
+      return scope.isVerbatim ? "" : value;
+    },
     readFile,
     need,
+    note,
     get needs() {
       return [...needs];
     },
+    get sources() {
+      return [...sources].sort();
+    },
   };
+}
+
+/** A file of the project may become a link to one of the user's. */
+function realFile(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path; // it is missing, or not ours to see: then nothing is taken from it
+  }
 }
 
 /** Names of variables have no case on Windows. A home is known even where nobody set it. */

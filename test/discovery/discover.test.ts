@@ -49,7 +49,7 @@ test("reads every file of the state directory as people write them", async () =>
   const folder = join(home, "MCPs");
 
   expect(problems).toEqual([]);
-  expect(servers.map(({ fingerprint: _, ...rest }) => rest)).toEqual([
+  expect(servers.map(({ fingerprint: _, pin: _pin, sources: _sources, ...rest }) => rest)).toEqual([
     {
       name: "my-notes",
       alias: "my_notes",

@@ -34,6 +34,8 @@ export function define(name: string, settings: Settings): ServerDefinition {
     callMs: undefined,
     origins: [{ client: "sandpy", scope: "user", file: "/home/u/MCPs/all.json", key: name }],
     fingerprint: name,
+    sources: [],
+    pin: "",
   };
 }
 

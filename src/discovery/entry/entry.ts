@@ -5,6 +5,7 @@ import type { Dialect } from "../dialects.ts";
 import { fingerprintOf } from "../fingerprint.ts";
 import { isObject } from "../formats/document.ts";
 import type { Origin, RemoteServer, ServerDefinition, StdioServer } from "../server-definition.ts";
+import { pinOf } from "../trust/pin.ts";
 import {
   createExpander,
   type Expander,
@@ -84,13 +85,11 @@ export function readEntry(entry: unknown, context: EntryContext): EntryOutcome {
     return { kind: "faults", faults: [{ path, message: `expected ${transport.fault}` }] };
   }
   // A new token in an argument does not make another server of it.
-  const written = readTransport(
-    flat,
-    fields,
-    urlKey,
-    context,
-    createExpander({ ...scope, isVerbatim: true }),
-  );
+  const verbatim = createExpander({ ...scope, isVerbatim: true });
+  const asWritten = readTransport(flat, fields, urlKey, context, verbatim);
+  const written = "fault" in asWritten ? transport : asWritten;
+  const fingerprint = fingerprintOf(withArgsOf(written, transport));
+  const { sources } = verbatim;
   const { needs } = expander;
   return {
     kind: "server",
@@ -102,17 +101,19 @@ export function readEntry(entry: unknown, context: EntryContext): EntryOutcome {
       tools: readToolFilter(flat, context.dialect),
       ...readTimeouts(flat, context.dialect),
       origins: [context.origin],
-      fingerprint: fingerprintOf(withArgsOf(written, transport)),
+      fingerprint,
+      sources,
+      pin: pinOf(fingerprint, written, sources),
     },
     off: said?.isOn === false ? said.reason : undefined,
   };
 }
 
 function withArgsOf(
-  written: StdioServer | RemoteServer | TransportFault,
+  written: StdioServer | RemoteServer,
   transport: StdioServer | RemoteServer,
 ): StdioServer | RemoteServer {
-  const isArgs = transport.kind === "stdio" && "kind" in written && written.kind === "stdio";
+  const isArgs = transport.kind === "stdio" && written.kind === "stdio";
   return isArgs ? { ...transport, args: written.args } : transport;
 }
 

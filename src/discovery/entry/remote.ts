@@ -89,23 +89,24 @@ function readHeaders(
     names.add(name.toLowerCase());
     headers.set(name, value);
   };
-  for (const [name, value] of Object.entries(fields.headers)) set(name, expand(value).trim());
+  const slotOf = (name: string) => `header ${name.toLowerCase()}`;
+  for (const [name, value] of Object.entries(fields.headers)) set(name, expand(value, slotOf(name)).trim());
   const fromEnvironment = entry["env_http_headers"] ?? entry["envHttpHeaders"];
   if (isObject(fromEnvironment)) {
     for (const [name, from] of Object.entries(fromEnvironment)) {
-      if (typeof from === "string") set(name, variable(from));
+      if (typeof from === "string") set(name, variable(from, slotOf(name)));
     }
   }
   const bearer = (value: string | undefined) =>
     set("Authorization", value === undefined ? value : `Bearer ${value}`);
   const tokenVariable = firstText(entry, ["bearer_token_env_var", "bearerTokenEnv", "bearerTokenEnvVar"]);
-  if (tokenVariable !== undefined) bearer(variable(tokenVariable));
+  if (tokenVariable !== undefined) bearer(variable(tokenVariable, slotOf("Authorization")));
   const token = firstText(entry, ["bearerToken", "bearer_token", "apiKey"]);
-  if (token !== undefined) bearer(expand(token));
+  if (token !== undefined) bearer(expand(token, slotOf("Authorization")));
   return Object.fromEntries(headers);
 }
 
-function readOAuth(entry: Entry, expand: (text: string) => string): RemoteServer["oauth"] {
+function readOAuth(entry: Entry, expand: Expander["expand"]): RemoteServer["oauth"] {
   const given = entry["oauth"] ?? entry["auth"];
   if (given === false) return "off";
   const said = isObject(given) ? given : {};
@@ -114,7 +115,7 @@ function readOAuth(entry: Entry, expand: (text: string) => string): RemoteServer
   const isAsked = given === true || given === "oauth" || isObject(given);
   const text = (keys: readonly string[]) => {
     const value = firstText(isObject(given) ? said : given === "oauth" ? source : {}, keys);
-    return value === undefined ? undefined : expand(value);
+    return value === undefined ? undefined : expand(value, "sign-in");
   };
   const scopes = readScopes(said["scopes"] ?? said["scope"] ?? entry["scopes"], expand);
   const redirect = firstText(source, ["oauthRedirectUrl", "redirectUri", "redirect_uri"]);
@@ -130,10 +131,12 @@ function readOAuth(entry: Entry, expand: (text: string) => string): RemoteServer
   return isAsked || Object.keys(settings).length > 0 ? settings : undefined;
 }
 
-function readScopes(value: unknown, expand: (text: string) => string): readonly string[] {
+function readScopes(value: unknown, expand: Expander["expand"]): readonly string[] {
   const list = typeof value === "string" ? value.split(/[\s,]+/) : value;
   if (!Array.isArray(list)) return [];
-  return list.filter((scope) => typeof scope === "string" && scope !== "").map(expand);
+  return list
+    .filter((scope) => typeof scope === "string" && scope !== "")
+    .map((scope) => expand(scope, "sign-in"));
 }
 
 function loopbackPort(url: string | undefined): number | undefined {

@@ -74,30 +74,31 @@ function readEnv(
   entry: Entry,
   fields: EntryFields,
   config: Config,
-  { expand, need, readFile, variable }: Expander,
+  { expand, need, note, readFile, variable }: Expander,
   resolve: (path: string) => string,
 ): Readonly<Record<string, string>> {
   const env = new Map<string, string>();
   if (fields.envFile !== undefined) {
     const path = resolve(expand(fields.envFile));
-    const text = readFile(path);
+    const text = readFile(path, "envFile");
     if (text === undefined) need(`file ${path}, which "envFile" names`);
     else for (const [name, value] of parseEnvFile(text)) env.set(name, value);
   }
   const passed = entry["env_vars"];
   for (const item of Array.isArray(passed) ? passed : []) {
     const name: unknown = isObject(item) ? item["name"] : item;
-    const value = typeof name === "string" ? variable(name) : undefined;
+    const value = typeof name === "string" ? variable(name, `variable ${name}`) : undefined;
     if (typeof name === "string" && value !== undefined) env.set(name, value);
   }
   const keyring = entry["env_keys"];
   for (const name of Array.isArray(keyring) ? keyring : []) {
+    note(`variable ${name}`, `variable ${name}`); // also while it is not set
     const value = typeof name === "string" && Object.hasOwn(config.env, name) ? config.env[name] : undefined;
     if (value !== undefined) env.set(name, value);
   }
   for (const [name, value] of Object.entries(fields.env)) {
     if (value === null) env.delete(name);
-    else env.set(name, expand(value));
+    else env.set(name, expand(value, `variable ${name}`));
   }
   return Object.fromEntries(env);
 }

@@ -1,7 +1,6 @@
 import { realpath } from "node:fs/promises";
 import { dirname, relative } from "node:path";
 import type { ServerDefinition } from "../server-definition.ts";
-import { pinOf } from "./pin.ts";
 import type { TrustEntry } from "./trust-store.ts";
 
 /** One server as trust is about it. */
@@ -20,7 +19,7 @@ export async function trustSubject(
   const namedFolder = named ?? dirname(file);
   const folder = await resolveFolder(namedFolder);
   // Relative: the same project is the same one by every path that leads to it.
-  return { namedFolder, folder, file: relative(namedFolder, file), key, pin: pinOf(server) };
+  return { namedFolder, folder, file: relative(namedFolder, file), key, pin: server.pin };
 }
 
 /** Whether two entries are about the same server. */

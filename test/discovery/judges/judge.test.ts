@@ -14,6 +14,8 @@ function server(name: string, availability: Availability = { kind: "usable" }): 
     callMs: undefined,
     origins: [{ client: "sandpy", scope: "user", file: "/a.json", key: name }],
     fingerprint: name,
+    sources: [],
+    pin: "",
   };
 }
 

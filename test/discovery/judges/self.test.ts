@@ -29,6 +29,8 @@ function define(words: readonly string[]): ServerDefinition {
     callMs: undefined,
     origins: [{ client: "sandpy", scope: "user", file: "/f.json", key: "x" }],
     fingerprint: "",
+    sources: [],
+    pin: "",
   };
 }
 

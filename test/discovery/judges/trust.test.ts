@@ -10,6 +10,7 @@ import type {
   ServerDefinition,
   StdioServer,
 } from "../../../src/discovery/server-definition.ts";
+import { pinOf } from "../../../src/discovery/trust/pin.ts";
 import { trustSubject } from "../../../src/discovery/trust/subject.ts";
 import type { TrustEntry } from "../../../src/discovery/trust/trust-store.ts";
 
@@ -52,6 +53,8 @@ function define(transport: StdioServer | RemoteServer, origin: Partial<Origin> =
       },
     ],
     fingerprint: fingerprintOf(transport),
+    sources: [],
+    pin: pinOf(fingerprintOf(transport), transport, []),
   };
 }
 

@@ -59,6 +59,8 @@ function server({
     callMs: undefined,
     origins: [{ client, scope, file: "/f.json", key }],
     fingerprint: "",
+    sources: [],
+    pin: "",
   };
 }
 
