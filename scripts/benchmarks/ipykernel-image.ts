@@ -1,13 +1,12 @@
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync } from "node:fs";
+import { cpSync, existsSync, readdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { runChild } from "../../src/core/child.ts";
 import type { Containers } from "./containers.ts";
+import { getIpykernel } from "./ipykernel-packages.ts";
 import type { World } from "./world.ts";
 
-const REQUIREMENTS = join(import.meta.dir, "requirements.txt");
 const TIMEOUT_MS = 60_000;
-const FOLDER = "opt/ipykernel";
-const LIBRARIES = `${FOLDER}/.libraries`;
+const FOLDER = "ipykernel";
 /** What a wheel of zmq takes for granted, and an image made of nothing but Python lacks. */
 const SHARED = ["libpthread.so.0", "librt.so.1", "libm.so.6", "libgcc_s.so.1", "libstdc++.so.6"];
 const SYSTEM_FOLDERS = ["/lib", "/usr/lib", "/lib64", "/usr/lib64"];
@@ -22,52 +21,41 @@ print("%d.%d" % sys.version_info[:2], *filter(lacks, ${JSON.stringify(SHARED)}))
 /** How a container of the image of {@link makeIpykernelImage} runs a Python program that imports ipykernel. */
 export const IPYKERNEL_COMMAND = [
   "env",
-  `PYTHONPATH=/${FOLDER}`,
-  `LD_LIBRARY_PATH=/${LIBRARIES}`,
+  `PYTHONPATH=/${FOLDER}/packages`,
+  `LD_LIBRARY_PATH=/${FOLDER}/libraries`,
   "python3",
   "-c",
 ];
+
+/** An image that has ipykernel, and where that is from. */
+export interface IpykernelImage {
+  readonly image: string;
+  readonly origin: string;
+}
 
 /**
  * Makes an image that is the product's own, and has ipykernel beside: both kernels then run in the same Python, behind
  * the same flags. It needs no program of the image but Python, and stays for the next run.
  */
-export async function makeIpykernelImage(world: World, containers: Containers): Promise<string> {
+export async function makeIpykernelImage(world: World, containers: Containers): Promise<IpykernelImage> {
   const { image } = world.config;
   const engine = (...args: string[]) => call(world, containers.engine.engine, args);
-  const base = await engine("image", "inspect", "--format", "{{.Id}}", image);
-  const key = Bun.hash(base + readFileSync(REQUIREMENTS, "utf8")).toString(36);
-  const made = `localhost/sandpy-bench:ipykernel-${key}`;
-  if ((await engine("images", "--quiet", made)) !== "") return made;
-
   const [version = "", ...missing] = (await containers.outputOf("python3", "-c", PROBE)).trim().split(" ");
-  const stage = join(world.root, `.tools/bench-image-${version}`);
-  if (!existsSync(join(stage, FOLDER))) await install(world, version, stage);
-  mkdirSync(join(stage, LIBRARIES), { recursive: true });
-  for (const name of missing) cpSync(findLibrary(name), join(stage, LIBRARIES, name));
+  const { origin, folder } = await getIpykernel(world, version);
+  const base = await engine("image", "inspect", "--format", "{{.Id}}", image);
+  const made = `localhost/sandpy-bench:ipykernel-${Bun.hash(base + origin).toString(36)}`;
+  if ((await engine("images", "--quiet", made)) !== "") return { image: made, origin };
 
+  for (const name of missing) cpSync(findLibrary(name), join(folder, "libraries", name));
   const name = `sandpy-bench-${process.pid}`;
   await engine("create", "--name", name, "--entrypoint", "python3", image, "-V");
   try {
-    await engine("cp", `${stage}/.`, `${name}:/`);
+    await engine("cp", folder, `${name}:/${FOLDER}`);
     await engine("commit", name, made);
   } finally {
     await engine("rm", name);
   }
-  return made;
-}
-
-/** For the image's Python, which need not be one that this machine has. */
-async function install(world: World, version: string, stage: string): Promise<void> {
-  const pip = join(world.root, ".tools/bench-venv/bin/pip");
-  if (!existsSync(pip)) throw new Error("ipykernel cannot be installed: run ./scripts/bench");
-  const partial = `${stage}.partial`;
-  rmSync(partial, { recursive: true, force: true });
-  const where = ["--target", join(partial, FOLDER), "--python-version", version, "--only-binary=:all:"];
-  const what = ["--requirement", REQUIREMENTS];
-  await call(world, pip, ["install", "--quiet", "--disable-pip-version-check", ...where, ...what]);
-  cpSync(partial, stage, { recursive: true });
-  rmSync(partial, { recursive: true });
+  return { image: made, origin };
 }
 
 /** Here, as the image that lacks one was made of this machine's own files. */

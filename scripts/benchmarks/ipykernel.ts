@@ -30,7 +30,7 @@ const WARM_UP = 10;
 /** Faster than the kernel that everyone knows, in the same image. */
 export async function benchIpykernel(world: World): Promise<Comparison[]> {
   const containers = await Containers.find(world);
-  const image = await makeIpykernelImage(world, containers);
+  const { image, origin } = await makeIpykernelImage(world, containers);
   const [bridge, theirs, kept] = await Promise.all([
     connectWarmBridge(world),
     startDriver(world, containers, image),
@@ -48,19 +48,19 @@ export async function benchIpykernel(world: World): Promise<Comparison[]> {
   );
   await Promise.all([bridge.close(), kept.close()]);
   const shared = { bench: "ipykernel", unit: "ms" } as const;
-  const started = { ...shared, yardstick: "ipykernel's start to its first result", theirs: start.ipykernel };
+  const started = { ...shared, yardstick: `start of ${origin} to its first result`, theirs: start.ipykernel };
   return [
     {
       ...shared,
       measured: 'run_python("1")',
-      yardstick: "ipykernel's execute round trip, same image",
+      yardstick: `execute round trip of ${origin}, same image`,
       ...one,
       target: atMost(0.2),
     },
     {
       ...shared,
       measured: "run_python, mixed cells",
-      yardstick: "ipykernel, same cells, same image",
+      yardstick: `${origin}, same cells, same image`,
       ...mixed,
     },
     { ...started, measured: "start of a kernel to its first result", ours: start.fresh, target: atMost(0.1) },
