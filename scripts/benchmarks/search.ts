@@ -37,8 +37,8 @@ export async function benchSearch(world: World): Promise<Comparison[]> {
   const servers = catalog.map(withAliases);
   const queries = tasks.flatMap((task) => task.queries);
 
-  const ours = searcherOf(indexOf(servers));
-  const words = searcherOf(indexOf(servers, () => undefined));
+  const ours = searcherOf(await indexOf(servers));
+  const words = searcherOf(await indexOf(servers, () => undefined));
   const theirs = miniSearch(servers);
   renderCoverage(
     { "MiniSearch with its defaults": theirs, "our words alone": words, "words and meaning": ours },
@@ -47,7 +47,7 @@ export async function benchSearch(world: World): Promise<Comparison[]> {
 
   const many = grow(servers, MANY_TOOLS);
   const built = performance.now();
-  const manyOurs = indexOf(many);
+  const manyOurs = await indexOf(many);
   const buildMs = performance.now() - built;
   const builtTheirs = performance.now();
   const manyTheirs = miniSearch(many);
@@ -94,14 +94,12 @@ function withAliases(server: SearchableServer): SearchableServer {
   return { ...server, alias: alias(server.name), tools };
 }
 
-/** An index that is built, not only told what to build. */
-function indexOf(
+async function indexOf(
   servers: readonly SearchableServer[],
   ...vectors: Parameters<typeof createToolSearch>
-): ToolSearch {
+): Promise<ToolSearch> {
   const search = createToolSearch(...vectors);
-  search.update(servers);
-  search.search("warm up", { limit: 1 });
+  await search.update(servers);
   return search;
 }
 

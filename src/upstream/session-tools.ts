@@ -1,5 +1,5 @@
 import type { Discovery, ServerDefinition } from "../discovery/server-definition.ts";
-import type { HostTools, ServerDetails, ServerName, ToolSummary } from "../kernel/host-tools.ts";
+import type { HostTools, ServerDetails, ServerName, ToolQuery, ToolSummary } from "../kernel/host-tools.ts";
 import { waitFor } from "./abort.ts";
 import { type AddableServers, AddedServers } from "./added-servers.ts";
 import { explainUnusable, notUsable } from "./availability.ts";
@@ -17,6 +17,7 @@ const MAX_DESCRIPTION_CHARS = 4000;
 const LEARN_MS = 5000;
 const READING_FILES = "reading the configuration of servers";
 const READING_TOOLS = "reading what is known of servers";
+const SEARCHING = "searching the tools of servers";
 
 export interface SessionToolsOptions {
   readonly registry: Registry;
@@ -77,6 +78,9 @@ export function createSessionTools({
     return catalogue.known(definition)?.tools;
   };
 
+  const search = (servers: readonly ServerDefinition[], query: ToolQuery, signal: AbortSignal) =>
+    waitFor(finder.find(servers, query), signal, SEARCHING);
+
   const describe = (
     definition: ServerDefinition,
     tools: readonly ToolSummary[] | undefined,
@@ -129,10 +133,10 @@ export function createSessionTools({
         const { name } = definition;
         // Refuses a server that is not usable, too.
         if (!isUsable(definition) || catalogue.known(definition) === undefined) await listTools(name, signal);
-        return { ...(await finder.find(usable, { ...query, server: name })), learning: 0 };
+        return { ...(await search(usable, { ...query, server: name }, signal)), learning: 0 };
       }
       if (learner.learn(usable) > 0) await learner.wait(LEARN_MS, signal);
-      return { ...(await finder.find(usable, query)), learning: learner.learn(usable) };
+      return { ...(await search(usable, query, signal)), learning: learner.learn(usable) };
     },
     async addServer(server, signal) {
       const { name } = added.add(await find(server, signal), home);

@@ -14,26 +14,33 @@ export class ToolFinder {
   readonly #catalogue: CatalogueReader;
   #prepared: ReadonlyMap<string, Prepared> = new Map();
   #search: Promise<ToolSearch> | undefined;
+  #turn: Promise<unknown> = Promise.resolve();
 
   constructor(catalogue: CatalogueReader) {
     this.#catalogue = catalogue;
   }
 
-  /** The best matches among `servers`, whose tools the catalogue has loaded. */
-  async find(
+  /** The best matches among `servers`, whose tools the catalogue has loaded. One search at a time: each has its servers. */
+  find(servers: readonly ServerDefinition[], query: ToolQuery): Promise<Omit<ToolMatches, "learning">> {
+    const found = this.#turn.then(() => this.#find(servers, query));
+    this.#turn = found.catch(() => undefined);
+    return found;
+  }
+
+  async #find(
     servers: readonly ServerDefinition[],
     { query, limit, server }: ToolQuery,
   ): Promise<Omit<ToolMatches, "learning">> {
     this.#search ??= import("./search/tool-search.ts").then(({ createToolSearch }) => createToolSearch());
     const search = await this.#search;
     const prepared = servers.flatMap((definition) => this.#prepare(definition) ?? []);
-    search.update(prepared.map(({ searchable }) => searchable));
+    const byName = new Map(prepared.map((each) => [each.definition.name, each]));
+    this.#prepared = byName;
+    await search.update(prepared.map(({ searchable }) => searchable));
     const { hits, total, suggestions } = search.search(query, {
       limit,
       ...(server === null ? {} : { server }),
     });
-    const byName = new Map(prepared.map((each) => [each.definition.name, each]));
-    this.#prepared = byName;
     const meant = prepared.filter(({ definition }) => server === null || definition.name === server);
     return {
       matches: hits.flatMap(({ server: name, tool }) => matchOf(byName.get(name), tool)),

@@ -1,6 +1,7 @@
 import { ExactNames } from "./exact-names.ts";
 import { nameKey, type Query } from "./query.ts";
 import { type IndexedServer, indexServer } from "./server-index.ts";
+import { Slices } from "./slices.ts";
 import { Spelling } from "./spelling.ts";
 import { TermIndex, Terms } from "./term-index.ts";
 import type { SearchableServer } from "./tool-search.ts";
@@ -14,6 +15,8 @@ export interface Entry {
   readonly server: string;
   readonly serverIndex: number;
   readonly tool: string;
+  /** The tool's name as names are compared. */
+  readonly key: string;
 }
 
 /** What a search found: the best first, and how many there are in all. */
@@ -33,8 +36,8 @@ export class Catalog {
   servers: readonly IndexedServer[] = [];
   /** The number of each server's first tool among the entries. */
   firstEntries: readonly number[] = [];
-  index = new TermIndex([], 0);
-  names = new ExactNames([]);
+  index = TermIndex.empty;
+  names = ExactNames.empty;
   #spelling: Spelling | undefined;
   #current: readonly SearchableServer[] = [];
 
@@ -42,31 +45,43 @@ export class Catalog {
     this.vectors = vectors;
   }
 
-  /** Takes apart what is new, and forgets what is gone. */
-  update(servers: readonly SearchableServer[]): void {
+  /**
+   * Takes apart what is new, and forgets what is gone, in slices. All that is found meanwhile is as it was before, and
+   * the next call has to wait.
+   */
+  async update(servers: readonly SearchableServer[]): Promise<void> {
     const same = (server: SearchableServer, at: number) => server === this.#current[at];
     if (servers === this.#current || (servers.length === this.#current.length && servers.every(same))) return;
-    if (this.terms.size - this.index.used > Math.max(MAX_STALE_TERMS, this.index.used)) {
-      this.terms = new Terms();
-      this.servers = [];
+    const isStale = this.terms.size - this.index.used > Math.max(MAX_STALE_TERMS, this.index.used);
+    const terms = isStale ? new Terms() : this.terms;
+    const known = new Map((isStale ? [] : this.servers).map((indexed) => [indexed.server, indexed] as const));
+    const slices = new Slices();
+    const indexed: IndexedServer[] = [];
+    for (const server of servers) {
+      indexed.push(known.get(server) ?? (await indexServer(server, terms, this.vectors, slices)));
     }
-    const known = new Map(this.servers.map((indexed) => [indexed.server, indexed] as const));
-    this.servers = servers.map(
-      (server) => known.get(server) ?? indexServer(server, this.terms, this.vectors),
-    );
-    this.entries = servers.flatMap(({ name, tools }, serverIndex) =>
-      tools.map((tool) => ({ server: name, serverIndex, tool: tool.name })),
+    const allTerms = indexed.flatMap((server) => server.terms);
+    const index = await TermIndex.create(allTerms, terms.size, slices);
+    const names = await ExactNames.create(indexed, slices);
+    await slices.rest();
+
+    this.terms = terms;
+    this.servers = indexed;
+    this.index = index;
+    this.names = names;
+    this.entries = indexed.flatMap(({ server, names: keys }, serverIndex) =>
+      server.tools.map(({ name }, at) => ({
+        server: server.name,
+        serverIndex,
+        tool: name,
+        key: keys[at]?.[0] ?? "",
+      })),
     );
     let next = 0;
     this.firstEntries = servers.map(({ tools }) => {
       next += tools.length;
       return next - tools.length;
     });
-    this.index = new TermIndex(
-      this.servers.flatMap(({ terms }) => terms),
-      this.terms.size,
-    );
-    this.names = new ExactNames(servers);
     this.#spelling = undefined;
     this.#current = servers;
   }
@@ -98,8 +113,8 @@ export class Catalog {
    * like it, the names of some tools there are.
    */
   suggest(query: Query, isMeant: (entry: Entry) => boolean, max: number): string[] {
-    const listed = this.inTurn(isMeant).best.map(({ entry }) => entry.tool);
-    const names = new Map(listed.map((tool) => [nameKey(tool), tool] as const));
+    const listed = this.inTurn(isMeant).best;
+    const names = new Map(listed.map(({ entry }) => [entry.key, entry.tool] as const));
     const spelling = new Spelling([...names.keys()]);
     const sought = new Set([query.name, ...query.tokens.slice(0, max).map(nameKey)]);
     const likeNames = [...sought].flatMap((key) => spelling.suggest(key, max));
@@ -108,7 +123,7 @@ export class Catalog {
       .flatMap((word) => this.#words().suggest(word, this.terms.size));
     const words = likeWords.filter((term) => this.index.has(this.terms.find(term)));
     const like = new Set([...likeNames.map((key) => names.get(key) ?? key), ...words]);
-    return [...(like.size > 0 ? like : new Set(listed))].slice(0, max);
+    return [...(like.size > 0 ? like : new Set(listed.map(({ entry }) => entry.tool)))].slice(0, max);
   }
 
   #words(): Spelling {

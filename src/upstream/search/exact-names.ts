@@ -1,5 +1,6 @@
 import { nameKey, type Query } from "./query.ts";
-import type { SearchableServer } from "./tool-search.ts";
+import type { IndexedServer } from "./server-index.ts";
+import type { Slices } from "./slices.ts";
 
 /** Where a tool stands: the numbers of its server and of the tool in it. */
 interface Place {
@@ -12,13 +13,18 @@ export class ExactNames {
   readonly #tools = new Map<string, Place[]>();
   readonly #servers = new Map<string, number[]>();
 
-  constructor(servers: readonly SearchableServer[]) {
-    for (const [server, { name, alias, tools }] of servers.entries()) {
-      for (const key of keysOf(name, alias)) push(this.#servers, key, server);
-      for (const [tool, { name: toolName, alias: toolAlias }] of tools.entries()) {
-        for (const key of keysOf(toolName, toolAlias)) push(this.#tools, key, { server, tool });
+  static readonly empty = new ExactNames();
+
+  static async create(servers: readonly IndexedServer[], slices: Slices): Promise<ExactNames> {
+    const made = new ExactNames();
+    for (const [at, { server, names }] of servers.entries()) {
+      if (slices.isOver()) await slices.rest();
+      for (const key of keysOf(server.name, server.alias)) push(made.#servers, key, at);
+      for (const [tool, keys] of names.entries()) {
+        for (const key of keys) push(made.#tools, key, { server: at, tool });
       }
     }
+    return made;
   }
 
   /** The numbers of the servers of a name or an alias, with or without `mcp_` before it. */
@@ -60,8 +66,9 @@ export class ExactNames {
   }
 }
 
-function keysOf(name: string, alias: string): Set<string> {
-  return new Set([nameKey(name), nameKey(alias)].filter((key) => key !== ""));
+/** By what a server or a tool is looked up. */
+export function keysOf(name: string, alias: string): readonly string[] {
+  return [...new Set([nameKey(name), nameKey(alias)])].filter((key) => key !== "");
 }
 
 function push<Value>(map: Map<string, Value[]>, key: string, value: Value): void {

@@ -1,3 +1,5 @@
+import { keysOf } from "./exact-names.ts";
+import type { Slices } from "./slices.ts";
 import type { Terms, ToolTerms } from "./term-index.ts";
 import type { SearchableServer } from "./tool-search.ts";
 import { toUnitLength, type WordVectors } from "./word-vectors.ts";
@@ -26,15 +28,18 @@ type Field = keyof typeof FIELD_WEIGHTS;
 export interface IndexedServer {
   readonly server: SearchableServer;
   readonly terms: readonly ToolTerms[];
+  /** What each tool is called, as names are compared. */
+  readonly names: readonly (readonly string[])[];
   /** The direction of each tool, one after the other, in 127ths; empty where there are no vectors. */
   readonly directions: Int8Array;
 }
 
-export function indexServer(
+export async function indexServer(
   server: SearchableServer,
   terms: Terms,
   vectors: WordVectors | undefined,
-): IndexedServer {
+  slices: Slices,
+): Promise<IndexedServer> {
   const dimensions = vectors?.dimensions ?? 0;
   const directions = new Int8Array(server.tools.length * dimensions);
   const shared = {
@@ -42,16 +47,20 @@ export function indexServer(
     serverDescription: server.description.slice(0, MAX_MEANING),
   };
   const meaning = new Map<string, Float32Array>();
-  const indexed = server.tools.map((tool, index) => {
+  const indexed: ToolTerms[] = [];
+  const names: (readonly string[])[] = [];
+  for (const [index, tool] of server.tools.entries()) {
+    if (slices.isOver()) await slices.rest();
     const texts = { ...shared, ...textsOf(tool) };
     if (vectors !== undefined) {
       const direction = directionOf(texts, vectors, meaning);
       for (let at = 0; at < dimensions; at++)
         directions[index * dimensions + at] = Math.round((direction[at] ?? 0) * 127);
     }
-    return countTerms(texts, terms);
-  });
-  return { server, terms: indexed, directions };
+    indexed.push(countTerms(texts, terms));
+    names.push(keysOf(tool.name, tool.alias));
+  }
+  return { server, terms: indexed, names, directions };
 }
 
 function textsOf(

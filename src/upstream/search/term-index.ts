@@ -1,3 +1,5 @@
+import type { Slices } from "./slices.ts";
+
 /** How soon a repeated word stops to count, and how much a long text is held against a tool (BM25). */
 const SATURATION = 1.2;
 const LENGTH_SHARE = 0.5;
@@ -47,34 +49,51 @@ export class TermIndex {
   readonly #tools: Uint32Array;
   readonly #shares: Float32Array;
 
-  constructor(tools: readonly ToolTerms[], terms: number) {
-    this.count = tools.length;
+  private constructor(
+    count: number,
+    starts: Uint32Array,
+    entries: { readonly tools: Uint32Array; readonly shares: Float32Array },
+  ) {
+    this.count = count;
+    this.used = starts.reduce((sum, start, id) => sum + (start > (starts[id - 1] ?? 0) ? 1 : 0), 0);
+    this.#starts = starts;
+    this.#tools = entries.tools;
+    this.#shares = entries.shares;
+  }
+
+  static readonly empty = new TermIndex(0, new Uint32Array(1), {
+    tools: new Uint32Array(),
+    shares: new Float32Array(),
+  });
+
+  /** `terms` is how many terms there are: all numbers in `tools` are lower. */
+  static async create(tools: readonly ToolTerms[], terms: number, slices: Slices): Promise<TermIndex> {
     const starts = new Uint32Array(terms + 1);
     let total = 0;
     let length = 0;
     for (const tool of tools) {
+      if (slices.isOver()) await slices.rest();
       total += tool.ids.length;
       length += tool.length;
       for (const id of tool.ids) starts[id + 1] = (starts[id + 1] ?? 0) + 1;
     }
-    this.used = starts.reduce((sum, n) => sum + (n > 0 ? 1 : 0), 0);
     for (let id = 0; id < terms; id++) starts[id + 1] = (starts[id + 1] ?? 0) + (starts[id] ?? 0);
     const average = length / Math.max(1, tools.length) || 1;
     const next = starts.slice();
-    this.#starts = starts;
-    this.#tools = new Uint32Array(total);
-    this.#shares = new Float32Array(total);
+    const entries = { tools: new Uint32Array(total), shares: new Float32Array(total) };
     for (const [slot, tool] of tools.entries()) {
+      if (slices.isOver()) await slices.rest();
       const half = SATURATION * (1 - LENGTH_SHARE + (LENGTH_SHARE * tool.length) / average);
       for (let index = 0; index < tool.ids.length; index++) {
         const id = tool.ids[index] ?? 0;
         const weight = tool.weights[index] ?? 0;
         const at = next[id] ?? 0;
         next[id] = at + 1;
-        this.#tools[at] = slot;
-        this.#shares[at] = weight / (weight + half);
+        entries.tools[at] = slot;
+        entries.shares[at] = weight / (weight + half);
       }
     }
+    return new TermIndex(tools.length, starts, entries);
   }
 
   /** How rare a term is: near 0 for one that every tool has, the most for one that none has. */

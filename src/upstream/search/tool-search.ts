@@ -36,8 +36,12 @@ export interface SearchAnswer {
 
 /** Finds tools by what they are called or by what they do. */
 export interface ToolSearch {
-  /** Replaces what is indexed of a server; the same object again costs nothing. Indexing waits for the next search. */
-  update(servers: readonly SearchableServer[]): void;
+  /**
+   * Indexes these servers in place of those before; the same object again costs nothing. Ten thousand new tools take a
+   * second, in slices between which the event loop goes on. Until it has resolved, searches find what was there before,
+   * and it is not to be called again.
+   */
+  update(servers: readonly SearchableServer[]): Promise<void>;
   /**
    * The `limit` best tools, of one server (its name or alias) if said. A query without words lists the tools, each
    * server in turn. Of a query the first 2,000 characters count.
@@ -47,17 +51,12 @@ export interface ToolSearch {
 
 const MAX_SUGGESTIONS = 5;
 
-/** `vectors` is called once, by the first search; without vectors, words alone decide. */
+/** `vectors` is called once; without vectors, words alone decide. */
 export function createToolSearch(vectors: () => WordVectors | undefined = loadWordVectors): ToolSearch {
-  let servers: readonly SearchableServer[] = [];
-  let catalog: Catalog | undefined;
+  const catalog = new Catalog(vectors());
   return {
-    update: (next) => {
-      servers = next;
-    },
+    update: (servers) => catalog.update(servers),
     search: (text, { limit, server }) => {
-      catalog ??= new Catalog(vectors());
-      catalog.update(servers);
       const query = parseQuery(text);
       const only = server === undefined ? undefined : new Set(catalog.names.servers(server));
       const isMeant = only === undefined ? () => true : (entry: Entry) => only.has(entry.serverIndex);

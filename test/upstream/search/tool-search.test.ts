@@ -1,15 +1,19 @@
 import { describe, expect, test } from "bun:test";
-import { createToolSearch, type SearchableServer } from "../../../src/upstream/search/tool-search.ts";
+import {
+  createToolSearch,
+  type SearchableServer,
+  type ToolSearch,
+} from "../../../src/upstream/search/tool-search.ts";
 import { graphServers, SERVERS, server, tool } from "./fixtures.ts";
 
-function searchIn(servers: readonly SearchableServer[]) {
+async function searchIn(servers: readonly SearchableServer[]): Promise<ToolSearch> {
   const search = createToolSearch();
-  search.update(servers);
+  await search.update(servers);
   return search;
 }
 
 /** One index for all tests that change nothing: its table of words is read once. */
-const everyday = searchIn(SERVERS);
+const everyday = await searchIn(SERVERS);
 
 function found(query: string, limit = 5): string[] {
   return everyday.search(query, { limit }).hits.map((hit) => `${hit.server}.${hit.tool}`);
@@ -42,8 +46,8 @@ describe("a name", () => {
     expect(found(query)[0]).toBe(expected);
   });
 
-  test("that several queries share finds each of its tools", () => {
-    const search = searchIn([
+  test("that several queries share finds each of its tools", async () => {
+    const search = await searchIn([
       server("one", "", [tool("run")]),
       server("two", "", [tool("run"), tool("stop")]),
     ]);
@@ -56,8 +60,8 @@ describe("a name", () => {
     expect(search.search("two.run", { limit: 5 }).hits[0]?.server).toBe("two");
   });
 
-  test("is found among many that say the same, three at once", () => {
-    const search = searchIn(graphServers());
+  test("is found among many that say the same, three at once", async () => {
+    const search = await searchIn(graphServers());
     const named = ["search_graph", "trace_path", "kitchen_lights_off"];
     const { hits } = search.search(named.join(" "), { limit: 5 });
     expect(hits.slice(0, 3).map((hit) => hit.tool)).toEqual(named);
@@ -70,8 +74,8 @@ describe("a name", () => {
 
   test.each(["__proto__", "constructor", "toString", "hasOwnProperty", "valueOf.constructor"])(
     "of the language's own, %j, is a name like any other",
-    (name) => {
-      const search = searchIn([
+    async (name) => {
+      const search = await searchIn([
         server("constructor", "", [tool("__proto__"), tool("constructor"), tool("other")]),
       ]);
       expect(() => search.search(name, { limit: 5 })).not.toThrow();
@@ -182,31 +186,50 @@ describe("a query without words", () => {
     expect(hits.map((hit) => hit.tool)).toEqual(["search", "close_ticket", "kitchen_lights_off"]);
   });
 
-  test("has nothing to list where there is no tool", () => {
-    expect(searchIn([]).search("", { limit: 5 })).toEqual({ hits: [], total: 0, suggestions: [] });
-    expect(searchIn([]).search("file", { limit: 5 })).toEqual({ hits: [], total: 0, suggestions: [] });
+  test("has nothing to list where there is no tool", async () => {
+    const nothing = { hits: [], total: 0, suggestions: [] };
+    for (const search of [createToolSearch(), await searchIn([])]) {
+      for (const query of ["", "file"]) expect(search.search(query, { limit: 5 })).toEqual(nothing);
+    }
   });
 });
 
 describe("an update", () => {
   const one = server("one", "", [tool("alpha", "Counts sheep.")]);
   const two = server("two", "", [tool("beta", "Counts goats.")]);
-  const names = (search: ReturnType<typeof searchIn>, query: string) =>
+  const names = (search: ToolSearch, query: string) =>
     search.search(query, { limit: 5 }).hits.map((hit) => hit.tool);
 
-  test("adds, replaces and removes servers", () => {
-    const search = searchIn([one]);
+  test("adds, replaces and removes servers", async () => {
+    const search = await searchIn([one]);
     expect(names(search, "sheep goats")).toEqual(["alpha"]);
-    search.update([one, two]);
+    await search.update([one, two]);
     expect(names(search, "goats")[0]).toBe("beta");
-    search.update([server("one", "", [tool("gamma", "Counts cows.")]), two]);
+    await search.update([server("one", "", [tool("gamma", "Counts cows.")]), two]);
     expect(names(search, "alpha")).not.toContain("alpha");
     expect(names(search, "cows")[0]).toBe("gamma");
-    search.update([two]);
+    await search.update([two]);
     expect(names(search, "gamma cows sheep")).not.toContain("gamma");
   });
 
-  test("takes apart only what is new", () => {
+  test("of ten thousand tools lets everything else go on, and finds what was there until it is done", async () => {
+    const search = await searchIn(SERVERS);
+    const words = SERVERS.flatMap(({ tools }) => tools.map(({ description }) => description)).join(" ");
+    const tools = Array.from({ length: 10_000 }, (_, index) =>
+      tool(`many_${index}`, words.slice(index % 400)),
+    );
+    let turns = 0;
+    const turning = setInterval(() => {
+      turns += 1;
+      expect(names(search, "many_7")).not.toContain("many_7");
+    }, 1);
+    await search.update([server("many", "", tools)]);
+    clearInterval(turning);
+    expect(turns).toBeGreaterThan(10);
+    expect(names(search, "many_7")[0]).toBe("many_7");
+  });
+
+  test("takes apart only what is new", async () => {
     let reads = 0;
     const watched = {
       ...one,
@@ -215,13 +238,13 @@ describe("an update", () => {
         return "";
       },
     };
-    const search = searchIn([watched]);
+    const search = await searchIn([watched]);
     search.search("sheep", { limit: 1 });
     const once = reads;
     expect(once).toBeGreaterThan(0);
-    search.update([watched, two]);
+    await search.update([watched, two]);
     search.search("goats", { limit: 1 });
-    search.update([two, watched]);
+    await search.update([two, watched]);
     search.search("goats", { limit: 1 });
     expect(reads).toBe(once);
   });
@@ -246,7 +269,7 @@ describe("what is too much", () => {
     expect(() => everyday.search(query, { limit: 5 })).not.toThrow();
   });
 
-  test("of a tool is left out", () => {
+  test("of a tool is left out", async () => {
     const odd: SearchableServer = server("odd", "x".repeat(1_000_000), [
       { ...tool("no_properties"), inputSchema: {} },
       { ...tool("null_properties"), inputSchema: { properties: null } },
@@ -256,7 +279,7 @@ describe("what is too much", () => {
       },
       tool("manual", "needle ".repeat(200_000)),
     ]);
-    const search = searchIn([odd]);
+    const search = await searchIn([odd]);
     expect(search.search("needle", { limit: 5 }).hits[0]?.tool).toBe("manual");
     expect(search.search("null_properties", { limit: 5 }).hits[0]?.tool).toBe("null_properties");
   });
