@@ -19,28 +19,36 @@ export const MAX_CODE_BYTES = 16 * 1024 * 1024;
 const MAX_SERVERS = 256;
 const MAX_QUOTED_CHARS = 120;
 
-/** The JSON schema that clients see. It is advice: {@link parseArguments} checks, in words that a model can act on. */
-export function inputJsonSchema(limits: RunPythonLimits): Record<string, unknown> {
-  const { $schema: _, additionalProperties: __, ...schema } = z.toJSONSchema(argumentsSchema(limits));
-  return schema;
+/** The arguments of a call: what clients see of them, and how they are checked. */
+export interface RunPythonInput {
+  /** Advice; what holds is what `parse` checks, in words that a model can act on. */
+  readonly jsonSchema: Record<string, unknown>;
+  /** Checks the arguments of a call; the message of an `invalid` says how to do better. */
+  parse(raw: unknown): ParsedArguments;
 }
 
-/** Checks the arguments of a call; the message of an `invalid` says how to do better. */
-export function parseArguments(
-  raw: unknown,
-  limits: RunPythonLimits,
-):
+export type ParsedArguments =
   | { readonly kind: "valid"; readonly arguments: RunPythonArguments }
-  | { readonly kind: "invalid"; readonly message: string } {
-  // Clients that fill in every optional argument send null for "not given".
-  const given = Object.entries(raw ?? {}).filter(([key, value]) => value !== null || key === "code");
-  const parsed = argumentsSchema(limits).safeParse(Object.fromEntries(given), { reportInput: true });
-  if (!parsed.success) {
-    const messages = new Set(parsed.error.issues.map((issue) => issue.message));
-    return { kind: "invalid", message: [...messages].join("\n") };
-  }
-  const { code, servers = [], timeout } = parsed.data;
-  return { kind: "valid", arguments: { code, servers, timeoutSeconds: timeout } };
+  | { readonly kind: "invalid"; readonly message: string };
+
+/** Makes the schema once: that costs as much as the rest of a call. */
+export function createRunPythonInput(limits: RunPythonLimits): RunPythonInput {
+  const schema = argumentsSchema(limits);
+  const { $schema: _, additionalProperties: __, ...jsonSchema } = z.toJSONSchema(schema);
+  return {
+    jsonSchema,
+    parse(raw) {
+      // Clients that fill in every optional argument send null for "not given".
+      const given = Object.entries(raw ?? {}).filter(([key, value]) => value !== null || key === "code");
+      const parsed = schema.safeParse(Object.fromEntries(given), { reportInput: true });
+      if (!parsed.success) {
+        const messages = new Set(parsed.error.issues.map((issue) => issue.message));
+        return { kind: "invalid", message: [...messages].join("\n") };
+      }
+      const { code, servers = [], timeout } = parsed.data;
+      return { kind: "valid", arguments: { code, servers, timeoutSeconds: timeout } };
+    },
+  };
 }
 
 function argumentsSchema({ timeoutSeconds, maxTimeoutSeconds }: RunPythonLimits) {

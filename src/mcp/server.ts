@@ -11,7 +11,12 @@ import type { McpClientPeer } from "./client-peer.ts";
 import { ListedTool, type ServerNames } from "./listed-tool.ts";
 import type { PythonRunner } from "./python-runner.ts";
 import { type OutputMode, renderRefusal, renderRunResult, type ToolAnswer } from "./render-result.ts";
-import { inputJsonSchema, parseArguments, RUN_PYTHON, type RunPythonLimits } from "./run-python.ts";
+import {
+  createRunPythonInput,
+  type ParsedArguments,
+  RUN_PYTHON,
+  type RunPythonLimits,
+} from "./run-python.ts";
 
 const LATE = "The run that this answers is over, or is answered by another request. Call run_python again.";
 
@@ -45,10 +50,11 @@ export function createServer(runner: PythonRunner, options: ServerOptions): McpS
   options.peer.attach(server);
   const tool = new ListedTool(options.servers ?? NO_SERVERS, () => server.sendToolListChanged());
   options.shutdown?.addEventListener("abort", () => tool.close(), { once: true });
-  server.registerTool(RUN_PYTHON, { inputSchema: permissiveSchema(options.defaults) }, (raw, context) =>
-    runPython(runner, options, raw, context),
+  const input = createRunPythonInput(options.defaults);
+  server.registerTool(RUN_PYTHON, { inputSchema: permissiveSchema(input.jsonSchema) }, (raw, context) =>
+    runPython(runner, options, () => input.parse(raw), context),
   );
-  const inputSchema = { type: "object" as const, ...inputJsonSchema(options.defaults) };
+  const inputSchema = { type: "object" as const, ...input.jsonSchema };
   // In place of the SDK's own, which has no time to find out what the description is.
   server.server.setRequestHandler("tools/list", async () => ({
     tools: [{ name: RUN_PYTHON, description: await tool.describe(), inputSchema }],
@@ -63,26 +69,26 @@ export function createServer(runner: PythonRunner, options: ServerOptions): McpS
 }
 
 /** The SDK answers a failed schema check with a raw dump of issues; so it checks nothing, and we do. */
-function permissiveSchema(limits: RunPythonLimits) {
+function permissiveSchema(jsonSchema: Record<string, unknown>) {
   const accept = <T>(input: unknown): JsonSchemaValidatorResult<T> => ({
     valid: true,
     data: input as T,
     errorMessage: undefined,
   });
-  return fromJsonSchema(inputJsonSchema(limits), { getValidator: <T>() => accept<T> });
+  return fromJsonSchema(jsonSchema, { getValidator: <T>() => accept<T> });
 }
 
 async function runPython(
   runner: PythonRunner,
   options: ServerOptions,
-  raw: unknown,
+  parse: () => ParsedArguments,
   context: ServerContext,
 ): Promise<ToolAnswer | InputRequiredResult> {
   const { peer } = options;
   const token = context.mcpReq.requestState<string>();
   if (token !== undefined)
     return peer.resume(token, context) ?? renderRefusal("error", "SESSION_CLOSED", LATE);
-  const parsed = parseArguments(raw, options.defaults);
+  const parsed = parse();
   if (parsed.kind === "invalid") return renderRefusal("validation_error", "USAGE", parsed.message);
   return peer.conduct(context, async (run, started) => {
     const onOutput = run.progress && ((text: string, skipped: number) => run.progress?.append(text, skipped));

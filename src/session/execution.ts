@@ -27,12 +27,10 @@ export interface ExecutionLimits {
  */
 export async function runCell(kernel: Kernel, cell: Cell, limits: ExecutionLimits): Promise<ExecutionRun> {
   const ending = kernel.execute(cell);
-  const timer = new AbortController();
-  const timeout = sleep(limits.timeoutMs, "timeout" as const, { signal: timer.signal }).catch(
-    () => "timeout" as const, // cleared: nobody waits for it
-  );
-  const first = await untilAborted(Promise.race([ending, timeout]), limits.signal);
-  timer.abort();
+  const timeout = Promise.withResolvers<"timeout">();
+  const timer = setTimeout(() => timeout.resolve("timeout"), limits.timeoutMs);
+  const first = await untilAborted(Promise.race([ending, timeout.promise]), limits.signal);
+  clearTimeout(timer);
   if (typeof first === "object") return { end: first, cut: undefined };
 
   limits.onCut();

@@ -29,12 +29,13 @@ export interface RpcDeskOptions {
 export class RpcDesk {
   readonly #options: RpcDeskOptions;
   readonly #waiting: (() => void)[] = [];
-  readonly #underWay = new Set<UnderWay>();
+  readonly #active = new Set<ActiveRequest>();
   #open = 0;
   #openBytes = 0;
   #refusing = 0;
-  #active = 0;
-  #abort = new AbortController();
+  #taken = 0;
+  /** What requests made now belong to. */
+  #era: Era = {};
   /** The process that requests come from. The next one counts from 1 again, and must not get answers meant for this. */
   #process = { isGone: false };
 
@@ -53,12 +54,12 @@ export class RpcDesk {
     this.#open += 1;
     this.#openBytes += bytes;
     const deadlineAt = performance.now() + this.#options.budgetMs();
-    const abandoned = this.#abort.signal;
+    const era = this.#era;
     const process = this.#process;
     try {
       await this.#enter();
       try {
-        const answer = await this.#answer(frame, abandoned, deadlineAt);
+        const answer = await this.#answer(frame, era, deadlineAt);
         if (!process.isGone) await reply(answer);
       } finally {
         this.#leave();
@@ -71,13 +72,15 @@ export class RpcDesk {
 
   /** What is with the servers now, oldest first. */
   underWay(): readonly UnderWay[] {
-    return [...this.#underWay];
+    return [...this.#active];
   }
 
   /** Stops all requests under way. Those made afterwards are served as usual. */
   abandon(reason: string): void {
-    this.#abort.abort(new BridgeError("CANCELLED", reason));
-    this.#abort = new AbortController();
+    const error = new BridgeError("CANCELLED", reason);
+    this.#era.abandoned = error; // for those that still wait for their turn
+    this.#era = {};
+    for (const { stop } of this.#active) stop.abort(error);
   }
 
   /** As `abandon`, for a process that is gone: nothing made before is answered any more. */
@@ -87,33 +90,29 @@ export class RpcDesk {
     this.abandon(reason);
   }
 
-  async #answer(frame: RpcFrame, abandoned: AbortSignal, deadlineAt: number): Promise<Reply> {
+  async #answer(frame: RpcFrame, era: Era, deadlineAt: number): Promise<Reply> {
     const request = this.#options.parse(frame);
     if ("invalid" in request) {
       return failure(frame.id, { kind: "internal", message: request.invalid, server: null, tool: null });
     }
+    const startedAt = performance.now();
+    const active = { label: labelRequest(request), startedAt, stop: new AbortController() };
+    const { signal } = active.stop;
+    if (era.abandoned !== undefined) active.stop.abort(era.abandoned);
     // By hand: timers of `AbortSignal.timeout` would stay until they ring, for a million requests of a second too.
-    const stop = new AbortController();
-    const stopAbandoned = () => stop.abort(abandoned.reason);
-    if (abandoned.aborted) stopAbandoned();
-    abandoned.addEventListener("abort", stopAbandoned, { once: true });
-    const limitMs = Math.min(deadlineAt - performance.now(), timeoutOf(request));
-    const timer = setTimeout(() => stop.abort(timedOut(request)), Math.max(1, limitMs));
-    const underWay = { label: labelRequest(request), startedAt: performance.now() };
-    this.#underWay.add(underWay);
+    const limitMs = Math.min(deadlineAt - startedAt, timeoutOf(request));
+    const timer = setTimeout(() => active.stop.abort(timedOut(request)), Math.max(1, limitMs));
+    this.#active.add(active);
     try {
-      stop.signal.throwIfAborted();
-      return [
-        "k",
-        { type: "reply", id: frame.id, value: await serveRequest(request, this.#options.tools, stop.signal) },
-      ];
+      signal.throwIfAborted();
+      const value = await serveRequest(request, this.#options.tools, signal);
+      return ["k", { type: "reply", id: frame.id, value }];
     } catch (error) {
-      const reason = stop.signal.aborted ? stop.signal.reason : error;
+      const reason = signal.aborted ? signal.reason : error;
       return failure(frame.id, describe(request, toBridgeError(reason)));
     } finally {
       clearTimeout(timer);
-      abandoned.removeEventListener("abort", stopAbandoned);
-      this.#underWay.delete(underWay);
+      this.#active.delete(active);
     }
   }
 
@@ -133,21 +132,30 @@ export class RpcDesk {
   }
 
   async #enter(): Promise<void> {
-    if (this.#active < MAX_ACTIVE) this.#active += 1;
+    if (this.#taken < MAX_ACTIVE) this.#taken += 1;
     else await new Promise<void>((resolve) => this.#waiting.push(resolve)); // the place is handed over
   }
 
   #leave(): void {
     const next = this.#waiting.shift();
-    if (next === undefined) this.#active -= 1;
+    if (next === undefined) this.#taken -= 1;
     else next();
   }
+}
+
+/** The requests between one `abandon()` and the next; a listener on a signal for each of them would cost more than this. */
+interface Era {
+  abandoned?: BridgeError;
 }
 
 /** A request that a server has not answered yet; `startedAt` in the milliseconds of `performance.now()`. */
 export interface UnderWay {
   readonly label: string;
   readonly startedAt: number;
+}
+
+interface ActiveRequest extends UnderWay {
+  readonly stop: AbortController;
 }
 
 const KINDS: Partial<Record<ErrorCode, RpcError["kind"]>> = {

@@ -3,7 +3,8 @@ import type { ClientPeer } from "./client-peer.ts";
 /** One use of a server under way; `peer` is the client it is for, if there is one. */
 interface Caller {
   readonly peer: ClientPeer | undefined;
-  readonly left: AbortController;
+  /** Aborts when it is over; made for whoever wants to know. */
+  left?: AbortController;
 }
 
 /** Who uses one server now: what a shared server asks of its client is for them. */
@@ -16,11 +17,11 @@ export class Callers {
 
   /** Registers a use; returns how to say that it is over. */
   enter(peer: ClientPeer | undefined): () => void {
-    const caller = { peer, left: new AbortController() };
+    const caller: Caller = { peer };
     this.#callers.add(caller);
     return () => {
       this.#callers.delete(caller);
-      caller.left.abort();
+      caller.left?.abort();
     };
   }
 
@@ -29,8 +30,13 @@ export class Callers {
     const callers = [...this.#callers];
     const peer = callers[0]?.peer;
     if (peer === undefined || callers.some((caller) => caller.peer !== peer)) return undefined;
-    return { peer, signal: lastOf(callers.map(({ left }) => left.signal)) };
+    return { peer, signal: lastOf(callers.map(signalOf)) };
   }
+}
+
+function signalOf(caller: Caller): AbortSignal {
+  caller.left ??= new AbortController();
+  return caller.left.signal;
 }
 
 function lastOf(signals: readonly AbortSignal[]): AbortSignal {

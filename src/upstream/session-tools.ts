@@ -34,6 +34,14 @@ export interface SessionToolsOptions {
   readonly listMs: number;
 }
 
+let calls: Promise<typeof import("./call.ts")> | undefined;
+
+/** It needs the SDK, which is loaded by now; to import it anew for each call would cost a tenth of what we compute for it. */
+function loadCalls() {
+  calls ??= import("./call.ts");
+  return calls;
+}
+
 /** What one session may ask of the upstream servers. */
 export function createSessionTools({
   registry,
@@ -69,7 +77,7 @@ export function createSessionTools({
 
   const listTools = (name: string, signal: AbortSignal): Promise<readonly ToolSummary[]> =>
     use(name, signal, async (live, definition) => {
-      const { listTools: list } = await import("./call.ts"); // loads the SDK, which is loaded by now
+      const { listTools: list } = await loadCalls();
       return list(live, definition, signal);
     });
 
@@ -109,7 +117,7 @@ export function createSessionTools({
     },
     callTool: (call, signal) =>
       use(call.server, signal, async (live, definition) => {
-        const { callTool } = await import("./call.ts");
+        const { callTool } = await loadCalls();
         return callTool(live, definition, call, { signal, peer });
       }),
     async describeServer(server, signal) {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { inputJsonSchema, MAX_CODE_BYTES, parseArguments } from "../../src/mcp/run-python.ts";
+import { createRunPythonInput, MAX_CODE_BYTES } from "../../src/mcp/run-python.ts";
 
-const LIMITS = { timeoutSeconds: 30, maxTimeoutSeconds: 120 };
+const INPUT = createRunPythonInput({ timeoutSeconds: 30, maxTimeoutSeconds: 120 });
 
 const CODE = 'expected Python source as a string, such as {"code": "print(1 + 1)"}';
 const SERVERS = (such: string) => `expected an array of server names, such as {"servers": ${such}}`;
@@ -59,24 +59,24 @@ describe("arguments", () => {
       `"timeout" is "${"x".repeat(119)}…: ${TIMEOUT}`,
     ],
   ])("refuses %s in words that help", (_title, given, message) => {
-    expect(parseArguments(given, LIMITS)).toEqual({ kind: "invalid", message });
+    expect(INPUT.parse(given)).toEqual({ kind: "invalid", message });
   });
 
   test("takes what is right, and null for what is not given", () => {
     const valid = (args: object) => ({ kind: "valid" as const, arguments: args }) as never;
-    expect(parseArguments({ code: " 1" }, LIMITS)).toEqual(
+    expect(INPUT.parse({ code: " 1" })).toEqual(
       valid({ code: " 1", servers: [], timeoutSeconds: undefined }),
     );
-    expect(parseArguments({ code: "1", servers: null, timeout: null }, LIMITS)).toEqual(
+    expect(INPUT.parse({ code: "1", servers: null, timeout: null })).toEqual(
       valid({ code: "1", servers: [], timeoutSeconds: undefined }),
     );
-    expect(parseArguments({ code: "1", servers: ["a"], timeout: 120 }, LIMITS)).toEqual(
+    expect(INPUT.parse({ code: "1", servers: ["a"], timeout: 120 })).toEqual(
       valid({ code: "1", servers: ["a"], timeoutSeconds: 120 }),
     );
   });
 
   test("are published as the schema that clients need", () => {
-    expect(inputJsonSchema(LIMITS)).toEqual({
+    expect(INPUT.jsonSchema).toEqual({
       type: "object",
       properties: {
         code: { type: "string" },
@@ -88,7 +88,9 @@ describe("arguments", () => {
   });
 
   test("follow a maximum below the default", () => {
-    expect(parseArguments({ code: "1", timeout: 30 }, { timeoutSeconds: 5, maxTimeoutSeconds: 5 })).toEqual({
+    expect(
+      createRunPythonInput({ timeoutSeconds: 5, maxTimeoutSeconds: 5 }).parse({ code: "1", timeout: 30 }),
+    ).toEqual({
       kind: "invalid",
       message: '"timeout" is 30: expected a whole number of seconds from 1 to 5, such as {"timeout": 5}',
     });

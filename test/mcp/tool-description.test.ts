@@ -1,10 +1,13 @@
 import { describe, expect, test } from "bun:test";
 import { encode } from "gpt-tokenizer/encoding/o200k_base";
-import { inputJsonSchema, RUN_PYTHON } from "../../src/mcp/run-python.ts";
+import { createRunPythonInput, RUN_PYTHON } from "../../src/mcp/run-python.ts";
 import { describeRunPython, MAX_LIST_TOKENS } from "../../src/mcp/tool-description.ts";
 
 /** The largest settings that a user can make: their digits are part of the answer. */
-const inputSchema = inputJsonSchema({ timeoutSeconds: 2_147_483, maxTimeoutSeconds: 2_147_483 });
+const { jsonSchema: inputSchema } = createRunPythonInput({
+  timeoutSeconds: 2_147_483,
+  maxTimeoutSeconds: 2_147_483,
+});
 const REAL = ["github", "filesystem", "memory", "everything", "slack", "notion", "postgres", "brave_search"];
 
 function tokensOf(aliases: readonly string[] | undefined): number {
