@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { BoundedText } from "./bounded-text.ts";
 import { withDeadline } from "./lifecycle.ts";
+import { takeTurns } from "./turns.ts";
 
 const STDERR_TAIL_CHARS = 8192;
 const TERM_GRACE_MS = 1000;
@@ -132,7 +133,7 @@ class RunningChild implements Child {
   }
 
   get stdout(): AsyncIterable<Uint8Array> {
-    return this.#child.stdout;
+    return takeTurns<Uint8Array>(this.#child.stdout);
   }
 
   async write(bytes: Uint8Array | string): Promise<void> {

@@ -25,32 +25,36 @@ export class Callers {
     };
   }
 
-  /** The client of all uses under way, with a signal that aborts when the last of them is over; else `undefined`. */
-  only(): { readonly peer: ClientPeer; readonly signal: AbortSignal } | undefined {
-    const callers = [...this.#callers];
-    const peer = callers[0]?.peer;
-    if (peer === undefined || callers.some((caller) => caller.peer !== peer)) return undefined;
-    return { peer, signal: lastOf(callers.map(signalOf)) };
+  /** The client of all uses under way; `undefined` where they are for several, or for none. */
+  onlyPeer(): ClientPeer | undefined {
+    let only: ClientPeer | undefined;
+    for (const { peer } of this.#callers) {
+      if (peer === undefined || (only !== undefined && peer !== only)) return undefined;
+      only = peer;
+    }
+    return only;
+  }
+
+  /** A signal that aborts when the last of the uses under way now is over; `release` when nobody listens any more. */
+  untilOver(): { readonly signal: AbortSignal; release(): void } {
+    const over = new AbortController();
+    const signals = [...this.#callers].map(signalOf);
+    let left = signals.length;
+    const leave = () => {
+      left -= 1;
+      if (left === 0) over.abort();
+    };
+    for (const signal of signals) signal.addEventListener("abort", leave, { once: true });
+    return {
+      signal: over.signal,
+      release: () => {
+        for (const signal of signals) signal.removeEventListener("abort", leave);
+      },
+    };
   }
 }
 
 function signalOf(caller: Caller): AbortSignal {
   caller.left ??= new AbortController();
   return caller.left.signal;
-}
-
-function lastOf(signals: readonly AbortSignal[]): AbortSignal {
-  const all = new AbortController();
-  let left = signals.length;
-  for (const signal of signals) {
-    signal.addEventListener(
-      "abort",
-      () => {
-        left -= 1;
-        if (left === 0) all.abort();
-      },
-      { once: true },
-    );
-  }
-  return all.signal;
 }

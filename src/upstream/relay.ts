@@ -99,21 +99,24 @@ export class Relay {
 
   async #answer(message: RelayedMessage, asked: AbortSignal): Promise<unknown> {
     const { server, log } = this.#options;
-    const target = this.#options.callers.only() ?? this.#onlyPeerFor(message.method);
-    const refusal = this.#whyNot(message, target?.peer);
-    if (target === undefined || refusal !== undefined) {
+    const peer = this.#options.callers.onlyPeer() ?? this.#onlyPeerFor(message.method);
+    const refusal = this.#whyNot(message, peer);
+    if (peer === undefined || refusal !== undefined) {
       log.debug("refused a request of a server", { server, method: message.method, reason: refusal });
       throw new ProtocolError(ProtocolErrorCode.MethodNotFound, refusal ?? "");
     }
     this.#open += 1;
-    const either = AbortSignal.any([asked, target.signal]);
+    // Without a call under way nothing ends the wait but its limit.
+    const calls = this.#options.callers.untilOver();
+    const either = AbortSignal.any([asked, calls.signal]);
     const { signal, release } = limitTime(either, MAX_ANSWER_MS, () => notAnswered(message.method));
     try {
-      return await target.peer.request(named(server, message), signal);
+      return await peer.request(named(server, message), signal);
     } catch (error) {
       throw toProtocolError(error, message.method);
     } finally {
       release();
+      calls.release();
       this.#open -= 1;
     }
   }
@@ -128,17 +131,16 @@ export class Relay {
     return undefined;
   }
 
-  #onlyPeerFor(method: RelayedMethod) {
+  #onlyPeerFor(method: RelayedMethod): ClientPeer | undefined {
     const [peer, ...others] = this.#options.peers;
     // Where nobody calls, nobody expects to be asked anything; roots disturb no person.
     if (method !== "roots/list" || peer === undefined || others.length > 0) return undefined;
-    if (this.#options.callers.count > 0) return undefined;
-    return { peer, signal: new AbortController().signal };
+    return this.#options.callers.count > 0 ? undefined : peer;
   }
 
   #addressee(): ClientPeer | undefined {
     const [peer, ...others] = this.#options.peers;
-    return this.#options.callers.only()?.peer ?? (others.length === 0 ? peer : undefined);
+    return this.#options.callers.onlyPeer() ?? (others.length === 0 ? peer : undefined);
   }
 
   #passLog({ level, logger, data }: LogMessage, mask: Mask): void {

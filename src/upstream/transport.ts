@@ -8,6 +8,8 @@ import { ServerGone } from "./server-gone.ts";
 
 /** What a server leaves unread on its stdin stays in memory, also when its requests were given up long ago. */
 const MAX_UNREAD_BYTES = 64 * 1024 ** 2;
+/** What a waiting message costs beside its bytes. */
+const MESSAGE_COST_BYTES = 1024;
 const MAX_BAD_LINES = 1000;
 const MAX_QUOTE = 200;
 const EXIT_AFTER_EOF_MS = 1000;
@@ -83,18 +85,23 @@ export class StdioTransport implements Transport {
 
   async send(message: JSONRPCMessage): Promise<void> {
     if (this.#process === undefined || this.#closed) throw new ServerGone("the server is not running");
-    if ("method" in message && "id" in message && this.#unreadBytes > MAX_UNREAD_BYTES) {
-      const what = `the server has not read the last ${this.#unreadBytes} bytes that it was sent`;
-      throw new BridgeError("LIMIT_EXCEEDED", what, { hint: "Wait until it is done with earlier requests." });
+    if (this.#unreadBytes > MAX_UNREAD_BYTES) {
+      const what = `has not read the last ${Math.floor(this.#unreadBytes / 1024 ** 2)} MiB that it was sent`;
+      // Answers are as many as it asks for: one that asks without end and reads none would fill the memory.
+      if (!("method" in message)) this.#fail(what, "LIMIT_EXCEEDED");
+      throw new BridgeError("LIMIT_EXCEEDED", `the server ${what}`, {
+        hint: "Wait until it is done with earlier requests.",
+      });
     }
     const line = Buffer.from(`${JSON.stringify(message)}\n`);
-    this.#unreadBytes += line.length;
+    const cost = line.length + MESSAGE_COST_BYTES;
+    this.#unreadBytes += cost;
     try {
       await this.#process.write(line);
     } catch (cause) {
       throw new ServerGone("the server has closed its stdin", { cause });
     } finally {
-      this.#unreadBytes -= line.length;
+      this.#unreadBytes -= cost;
     }
   }
 

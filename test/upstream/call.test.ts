@@ -118,7 +118,7 @@ describe("a call", () => {
 
     expect(await faultOf(call(rig, "block"))).toEqual({
       code: "LIMIT_EXCEEDED",
-      message: expect.stringMatching(/^the server has not read the last 8388\d{4} bytes that it was sent$/),
+      message: expect.stringMatching(/^the server has not read the last 80 MiB that it was sent$/),
       hint: "Wait until it is done with earlier requests.",
     });
     stop.abort();
