@@ -18,15 +18,27 @@ if TYPE_CHECKING:
 
 AWAIT = "this was not awaited: write `await` before the call, or `await asyncio.gather(...)` around several"
 NO_NETWORK = "the sandbox has no network; what is outside is reached through the tools of MCP servers"
+TEXT = (
+    "this is text: the result of a tool has its parsed JSON in `.data`, and "
+    "`runtime.discovered_servers(detailed=True)` has dicts"
+)
 RESULT = (
     "the result of a tool has `.text`, `.data` (structured content or parsed JSON) and `.images`; it is a dict itself"
 )
 PLACES = "/workspace and /tmp"
 SHOWN = 20
+FEW = 8
+HOST_SECONDS = 2.0
 
 _installer = re.compile(r"\b(pip3?|uv|conda|apt|apt-get|apk)\b.*\b(install|add)\b")
 _magic = re.compile(r"(%{1,2}[a-z_]{2,}|![a-z./])", re.IGNORECASE)
 _users_path = re.compile(r"/(home|Users|root|mnt|media|Volumes)/|~|[A-Za-z]:[\\/]")
+# What models call our functions that is not near enough to a name of ours.
+_meant = (
+    (re.compile("search|find_?tool|lookup"), "search_tool_docs"),
+    (re.compile("doc|schema|signature|(get|describe|inspect)_?tool$"), "query_tool_docs"),
+)
+_sdk = frozenset({"ClientSession", "Client", "StdioServerParameters", "stdio_client", "FastMCP", "Server"})
 _lazy = r"(PendingCall|_GatheringFuture|coroutine|_asyncio\.Future|_asyncio\.Task)\b"
 _literals = {"true": "True", "false": "False", "null": "None"}
 _commands = frozenset(
@@ -50,7 +62,7 @@ def advise(error: BaseException, names: Names) -> str:
 
 def _servers(names: Names) -> str:
     aliases = list(names.directory.aliases)
-    more = ["…"] if len(aliases) > SHOWN else []
+    more = ["… (`runtime.discovered_servers()` has all)"] if len(aliases) > SHOWN else []
     return ", ".join([*(f"mcp_{alias}" for alias in aliases[:SHOWN]), *more])
 
 
@@ -62,18 +74,43 @@ def _server_name(name: str, names: Names) -> str:
         return f"this server is `mcp_{name}`, without import"
     if not name.startswith("mcp_"):
         return ""
-    near = close_matches(name, [f"mcp_{alias}" for alias in names.directory.aliases], 1, 0.75)
-    mean = f"did you mean `{near[0]}`? " if near else ""
-    return f"{mean}The servers are {_servers(names)}"
+    alias = name[len("mcp_") :]
+    reason = _why_not(alias, names)
+    if reason:
+        return reason
+    known = list(names.directory.aliases)
+    near = close_matches(name, [f"mcp_{each}" for each in known], 1, 0.8)
+    near += [f"mcp_{each}" for each in known if len(alias) > 2 and alias in each]
+    if not near:
+        return f"The servers are {_servers(names)}"
+    return f"did you mean `{near[0]}`? {_all_servers(names)}"
+
+
+def _all_servers(names: Names) -> str:
+    """Names the servers where that is short."""
+    if len(names.directory.aliases) > FEW:
+        return "`runtime.discovered_servers()` has the names of all servers"
+    return f"The servers are {_servers(names)}"
+
+
+def _why_not(alias: str, names: Names) -> str:
+    """Says why a server that is known to the host can not be used, "" for any other name."""
+    try:
+        asked = names.directory.rpc.request("describe_server", {"server": alias}, "describe_server")
+        found = asked.result(HOST_SECONDS)
+        name, reason = found["name"], found.get("reason")
+    except Exception:  # there is none, or the host does not say
+        return ""
+    return f"the server {name!r} {reason}" if reason and found["alias"] == alias else ""
 
 
 def _missing_name(error: Any, found: re.Match[str], names: Names) -> str:
     name = found[1]
     if name in _literals:
         return f"JSON's {name} is {_literals[name]} in Python; json.loads parses JSON text"
-    if name in names.runtime.__all__:
+    if hasattr(names.runtime, name):
         return f"it is `runtime.{name}`"
-    return _server_name(name, names) or _tool_name(name, names)
+    return _server_name(name, names) or _tool_name(name, names) or _near_function(name, names, 0.75)
 
 
 def _tool_name(name: str, names: Names) -> str:
@@ -101,15 +138,49 @@ def _missing_module(error: Any, found: re.Match[str], names: Names) -> str:
     )
 
 
+def _functions(names: Names) -> list[str]:
+    return [each for each in names.runtime.__all__ if each.islower() and not each.endswith("_sync")]
+
+
+def _near_function(name: str, names: Names, likeness: float) -> str:
+    """Advises about a name that may stand for a function of `runtime`."""
+    functions = _functions(names)
+    meant = [function for pattern, function in _meant if pattern.search(name) and "tool" in name]
+    near = meant or close_matches(name.removesuffix("_sync"), functions, 1, likeness)
+    if not near:
+        return ""
+    return f"did you mean `runtime.{near[0]}{signature(getattr(names.runtime, near[0]))}`?"
+
+
 def _missing_function(error: Any, found: re.Match[str], names: Names) -> str:
     name, runtime = found["name"], names.runtime
-    if found["module"] == "mcp" and name in runtime.__all__:
+    if name in _sdk:
+        return "this is no SDK: the servers are there as `mcp_<alias>`, and connected when used"
+    if found["module"] == "mcp" and hasattr(runtime, name):
         return f"it is `runtime.{name}`"
-    functions = [each for each in runtime.__all__ if each.islower() and not each.endswith("_sync")]
     near = close_matches(name, list(names.directory.aliases), 1, 0.6) if found["module"] == "mcp" else []
     if near:
-        return f"did you mean `mcp_{near[0]}`? The servers are {_servers(names)}"
-    return _server_name(name, names) or f"runtime has {', '.join(functions)}"
+        return f"did you mean `mcp_{near[0]}`? {_all_servers(names)}"
+    return (
+        _server_name(name, names)
+        or _near_function(name, names, 0.5)
+        or f"runtime has {', '.join(_functions(names))}"
+    )
+
+
+def _wrong_call(error: Any, found: re.Match[str], names: Names) -> str:
+    """Says how a function of `runtime` is called."""
+    function = getattr(names.runtime, found[1], None) if found[1] in names.runtime.__all__ else None
+    return f"it is runtime.{found[1]}{signature(function)}" if function else ""
+
+
+def signature(function: Any) -> str:
+    """Renders the parameters of a function as code that calls it needs them, without types."""
+    code = function.__code__
+    count, defaults = code.co_argcount, function.__defaults__ or ()
+    shown = list(code.co_varnames[: count + code.co_kwonlyargcount])
+    values = dict(zip(shown[count - len(defaults) : count], defaults), **(function.__kwdefaults__ or {}))
+    return f"({', '.join(f'{each}={values[each]!r}' if each in values else each for each in shown)})"
 
 
 def _missing_tool(error: Any, found: re.Match[str], names: Names) -> str:
@@ -201,6 +272,9 @@ RULES: tuple[tuple[str, str, Union[str, Advice]], ...] = (
         "it is a list of names; `discovered_servers(detailed=True)` has dicts",
     ),
     ("TypeError", r"^(list_tools|query_tool_docs)(_sync)?\(\) missing .* 'server'", _missing_server),
+    ("TypeError", r"^(?:[\w.<>]+\.)?(\w+)\(\) (?:missing|got|takes)\b", _wrong_call),
+    ("TypeError", r"^a tool is given by its name", "it is runtime.call_tool(server, tool, arguments)"),
+    ("TypeError", r"^string indices must be integers", TEXT),
     ("MCPError", r"(?i)-32602|invalid arguments|validation error", _usage),
     ("RuntimeError", r"^asyncio\.run\(\) cannot be called from a running", "write `await` at top level instead"),
     ("RuntimeError", r"^(Cannot run the|This) event loop (while|is already)", "write `await` at top level instead"),

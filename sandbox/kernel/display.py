@@ -13,7 +13,7 @@ from .console import Console
 from .figures import Figures
 from .interrupts import Interrupts
 from .render import MAX_RESULT, cut, name_of, render_number, safe_str
-from .results import Image, ToolResult
+from .results import Answer, Image, ToolResult
 from .suppress import Suppress
 
 TYPE_CHECKING = False
@@ -92,8 +92,9 @@ class Display:
 
     def text(self, value: Any) -> str:
         """Returns the text of a value."""
-        if _is(value, ToolResult) and self.find(value):
-            return clean(cut(str(value), MAX_RESULT))
+        if _is(value, Answer):
+            with Suppress(Exception):  # the user made something else of it
+                return clean(cut("".join((value.shown(),)), MAX_RESULT))
         markdown = None if type(value) in _PLAIN else self.call(value, "_repr_markdown_")
         if _is(markdown, str):
             return clean(cut("".join((markdown,)), MAX_RESULT))
@@ -167,8 +168,7 @@ class Display:
                 if found:
                     return found
         for method, kind in _METHODS:
-            shown = self.call(value, method)
-            found = _check(shown, kind)
+            found = _check(shown := self.call(value, method), kind)
             if found:
                 return found
             if _is(shown, str) or _is(shown, bytes):
@@ -295,6 +295,5 @@ def make_display(shown: Display) -> Callable[..., None]:
         for each in objects:
             shown.show(each)
 
-    display.__module__ = "mcp.runtime"
-    display.__qualname__ = "display"
+    display.__module__, display.__qualname__ = "mcp.runtime", "display"
     return display

@@ -41,6 +41,8 @@ class ToolList(list):
 
     def __repr__(self) -> str:
         try:
+            if self and all(isinstance(tool, Doc) and "inputSchema" in tool for tool in self):
+                return "\n".join(map(repr, self))
             head = [f"await mcp_{self.alias}.<tool>(...):"] if self and self.alias else []
             return "\n".join([*head, *map(line, self)]) or "[]"
         except (AttributeError, KeyError, TypeError):

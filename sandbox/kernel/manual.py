@@ -27,7 +27,7 @@ it is first used.
     r = await runtime.call_tool(server, tool, {"name": value})
 
 `r` is the result as a dict, with `r.text`, `r.data` (structured content or parsed JSON) and `r.images`. A failure
-raises `runtime.MCPError`. Many at once: `await asyncio.gather(*calls)`. Without await: `call.result()`.
+raises `MCPError`. Many at once: `await asyncio.gather(*calls)`. Without await: `call.result()`.
 
 ## Resources and prompts
 

@@ -82,6 +82,7 @@ class Names:
             "runtime": self.runtime,
             "mcp_servers": self.servers,
             "LOADED_MCP_SERVERS": self.directory.loaded,
+            "MCPError": self.runtime.MCPError,
             **self.more,
         }
         for server in self.directory.servers.values():

@@ -6,7 +6,7 @@ import binascii
 from collections.abc import Iterable
 
 from .codec import decode
-from .results import Image, Record
+from .results import Answer, Image, Record
 from .servers import shorten
 
 TYPE_CHECKING = False
@@ -76,7 +76,7 @@ class PromptList(list):
         return f"await runtime.get_prompt({self.server!r}, {prompt['name']!r}{more})"
 
 
-class ResourceResult(Record):
+class ResourceResult(Answer):
     """A `ReadResourceResult` exactly as the server gave it, with shortcuts to what is usually wanted."""
 
     __module__ = "mcp.runtime"
@@ -123,7 +123,7 @@ class ResourceResult(Record):
         return "\n".join(_show(each) for each in self.contents)
 
 
-class PromptResult(Record):
+class PromptResult(Answer):
     """A `GetPromptResult` exactly as the server gave it, with a shortcut to its text."""
 
     __module__ = "mcp.runtime"

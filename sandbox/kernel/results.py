@@ -5,6 +5,7 @@ from __future__ import annotations
 import binascii
 import sys
 
+from . import late
 from .codec import decode, encode
 
 TYPE_CHECKING = False
@@ -85,7 +86,22 @@ class Record(dict):
         return self[name]
 
 
-class ToolResult(Record):
+class Answer(Record):
+    """What a server answered: as the value of a cell it is shown as a person wants to see it, elsewhere as it is."""
+
+    def shown(self) -> str:
+        """Returns what a cell shows."""
+        return str(self) or repr(self)
+
+
+class Block(Record):
+    """A content block."""
+
+    def __repr__(self) -> str:
+        return repr(_shorten(dict(self)))
+
+
+class ToolResult(Answer):
     """A `CallToolResult` exactly as the server gave it, with shortcuts to what is usually wanted."""
 
     __module__ = "mcp.runtime"
@@ -117,7 +133,7 @@ class ToolResult(Record):
     def content(self) -> list[Any]:
         """The content blocks."""
         blocks = self.get("content")
-        return [Record(block) if type(block) is dict else block for block in blocks] if isinstance(blocks, list) else []
+        return [Block(block) if type(block) is dict else block for block in blocks] if isinstance(blocks, list) else []
 
     @property
     def structuredContent(self) -> Any:
@@ -162,7 +178,7 @@ class ToolResult(Record):
         raw = dict(self)
         content, structured, text = self.content, raw.get("structuredContent"), self.text
         if content:
-            raw["content"] = [_shorten(block) for block in content]
+            raw["content"] = content
         if len(text) > LONG and isinstance(structured, dict):
             if text in structured.values():
                 raw["structuredContent"] = {key: AGAIN if value == text else value for key, value in structured.items()}
@@ -175,6 +191,38 @@ class ToolResult(Record):
         if not lines and self.get("structuredContent") is not None:
             lines = [encode(self["structuredContent"], default=repr)]
         return "\n".join(lines)
+
+    def shown(self) -> str:
+        """Returns the text, and the data where they say more than it."""
+        text, data = super().shown(), self.data
+        if data is None:
+            return text
+        only = next(iter(data.values())) if isinstance(data, dict) and len(data) == 1 else data
+        repeats = _repeats(self.content, data, only)
+        if repeats and not isinstance(only, (dict, list)):
+            return text
+        if isinstance(data, dict) and len(self.text) > LONG:
+            data = {key: AGAIN if value == self.text else value for key, value in data.items()}
+        shown = late.load(".pretty").render_result(data)
+        shown = f".data:{chr(10) if chr(10) in shown else ' '}{shown}"
+        return shown if repeats or not self.content else f"{text}\n{shown}"
+
+
+def _repeats(content: list[Any], data: Any, only: Any) -> bool:
+    """Tells whether the content is the data once more, or what alone is in them, as a text or one text for each."""
+    texts = [block.get("text") if isinstance(block, dict) else None for block in content]
+    if not texts or not all(isinstance(text, str) for text in texts):
+        return False
+    known = texts[0] if len(texts) == 1 else texts
+    parsed = _value(texts[0]) if len(texts) == 1 else [_value(text) for text in texts]
+    return parsed in (data, only) or known == only
+
+
+def _value(text: str) -> Any:
+    try:
+        return decode(text)
+    except (ValueError, RecursionError):
+        return text
 
 
 def _outline(data: Any, text: str) -> str:

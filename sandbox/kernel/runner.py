@@ -17,7 +17,7 @@ from .loop import Loop
 from .names import Names
 from .render import release_locals, render_error, safe_str
 from .repair import Pristine
-from .rpc import Rpc
+from .rpc import PendingCall, Rpc
 from .wire import Wire
 
 TYPE_CHECKING = False
@@ -187,6 +187,9 @@ class Runner:
             else:
                 value = cell.run(self.namespace)
             result = None
+            if type(value) is PendingCall:
+                name, value = value.__name__, value.result()
+                self.console.note(f"{name}: awaited, as the last value; write `await` before the call\n")
             if value is not None:
                 result = self.display.result(value)
                 if (

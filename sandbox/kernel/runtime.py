@@ -31,8 +31,9 @@ def make_runtime(directory: Directory, add: Callable[[list[dict[str, Any]]], Non
         function.__module__ = "mcp.runtime"
         function.__qualname__ = function.__name__
     classes = (Image, MCPError, MCPTimeoutError, Record, ToolResult, UnknownServerError, UnknownToolError)
-    public = {each.__name__: each for each in (*functions, *classes)}
-    vars(runtime).update(public, __all__=sorted(public))
+    vars(runtime).update({each.__name__: each for each in (*functions, *classes)})
+    # Without most classes, of which help(runtime) would show every method, for ten thousand tokens.
+    runtime.__all__ = sorted(each.__name__ for each in (*functions, MCPError))
     return runtime
 
 

@@ -13,6 +13,7 @@ beforeAll(async () => {
     filesystem: npmServer("filesystem", join(home.path, "project")),
     memory: { ...npmServer("memory"), env: { MEMORY_FILE_PATH: join(home.path, "graph.json") } },
     everything: npmServer("everything"),
+    calendar: { ...npmServer("everything"), disabled: true },
   });
   bridge = await startBridge({ home });
   await bridge.python("None"); // the first result may carry a note about the engine
@@ -33,6 +34,13 @@ describe("a model that knows the description of the tool alone", () => {
     ],
     ["content read by attributes", "(await mcp_everything.echo(message='a')).content[0].text", "'Echo: a'"],
     ["tools read by attributes", "(await runtime.list_tools('memory'))[0].name", "'create_entities'"],
+    ["a result without `.text`", "await mcp_everything.echo(message='a')", "Echo: a"],
+    ["a result that is data", "await mcp_memory.read_graph()", ".data: {'entities': [], 'relations': []}"],
+    [
+      "an error caught by its name",
+      "try:\n    await mcp_filesystem.read_text_file(path='/etc/passwd')\nexcept MCPError as e:\n    print(e.tool)",
+      "read_text_file\n",
+    ],
     ["asyncio.run", "import asyncio\nasync def f(): return 5\nasyncio.run(f())", "5"],
   ])("succeeds with %s", async (_title, code, expected) => {
     expect(await bridge.python(code)).toEqual({ isError: false, text: expected });
@@ -65,6 +73,9 @@ describe("a model that knows the description of the tool alone", () => {
 
   test.each([
     ["await", "mcp_memory.read_graph().data", "write `await` before the call"],
+    ["the right name of a function", "await runtime.search('x')", "did you mean `runtime.search_tool_docs("],
+    ["the server of a resource", "await runtime.read_resource('a:b')", "runtime.read_resource(server, uri)"],
+    ["a server that is switched on", "await mcp_calendar.today()", "the server 'calendar' is switched off"],
     ["the right name of a server", "await mcp_memry.read_graph()", "did you mean `mcp_memory`?"],
     ["the server's name", "await runtime.list_tools()", "name a server, one of 'filesystem', 'memory'"],
     ["an installed module", "import pandas", "pandas is not in the sandbox and cannot be installed"],

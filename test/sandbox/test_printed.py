@@ -32,6 +32,7 @@ TOOLS = [
     },
     {"name": "bare", "alias": "bare", "description": "", "inputSchema": {"type": "object"}},
 ]
+SWITCHED_OFF = {"switched_off": {"reason": "is switched off", "description": "", "status": "idle"}}
 SIGNATURE = "send_it(*, items: list[{name: str, note?: str}], to: str = ...)"
 
 
@@ -41,6 +42,8 @@ def answer(method: str, params: dict) -> object:
         return []
     if method in ("tools", "tool_docs"):
         return TOOLS
+    if method == "describe_server":
+        return {"name": params["server"].replace("_", "-"), "alias": params["server"], **SWITCHED_OFF.get(params["server"], {})}
     if params["arguments"].get("to") == "wrong":
         raise RpcFailure("tool", "MCP error -32602: Invalid arguments for tool", params["server"], params["tool"])
     return params["arguments"].get("raw") or {"content": [{"type": "text", "text": "ok"}]}
@@ -110,10 +113,39 @@ class Printed(unittest.TestCase):
         ]
         for raw, expected in rows:
             with self.subTest(raw=raw):
-                shown = self.shown(f"raw = {raw!r}\nr = await mcp_fx.bare(raw=raw)\nassert r == raw\nr")
-                self.assertEqual(shown, repr(expected or raw))
+                self.shown(f"raw = {raw!r}\nr = await mcp_fx.bare(raw=raw)\nassert r == raw")
+                self.assertEqual(eval(self.shown("repr(r)")), repr(expected or raw))
+        content = "r = await mcp_fx.bare(raw={'content': [{'type': 'image', 'data': 'QUJD' * 100}]})\nr.content"
+        self.assertEqual(self.shown(content), "[{'type': 'image', 'data': '… 400 characters of base64 …'}]")
         image_code = f"(await mcp_fx.bare(raw={{'content': [{image!r}]}})).images"
         self.assertEqual(self.shown(image_code), "[<image/png, 300 bytes>]")
+
+    def test_shows_a_result_as_what_it_says(self) -> None:
+        one, two = {"type": "text", "text": "1"}, {"type": "text", "text": "two"}
+        tree = {"type": "text", "text": '{"a": [1, 2]}'}
+        rows = [
+            ([one], None, "1"),
+            ([two, one], None, "two\n1"),
+            ([tree], None, ".data: {'a': [1, 2]}"),
+            ([tree], {"a": [1, 2]}, ".data: {'a': [1, 2]}"),
+            ([tree, two], None, '{"a": [1, 2]}\ntwo'),
+            ([tree], {"result": {"a": [1, 2]}}, ".data: {'result': {'a': [1, 2]}}"),
+            ([one, two], {"result": [1, "two"]}, ".data: {'result': [1, 'two']}"),
+            ([one], {"result": 1}, "1"),
+            ([two], {"result": "two"}, "two"),
+            ([one], {"result": "1"}, "1"),
+            ([two], {"n": 2}, "two\n.data: {'n': 2}"),
+            ([two], {"content": "two", "n": 2}, "two\n.data: {'content': 'two', 'n': 2}"),
+            ([{"type": "text", "text": LONG}], {"c": LONG, "n": 1}, LONG + "\n.data: {'c': '… the same again …', 'n': 1}"),
+            ([], {"n": 2}, ".data: {'n': 2}"),
+            ([], None, "{'content': []}"),
+            ([tree], {"a": "x" * 90, "b": 5}, '{"a": [1, 2]}\n.data:\n{\'a\': \'' + "x" * 90 + "',\n 'b': 5}"),
+        ]
+        for content, data, expected in rows:
+            with self.subTest(content=content, data=data):
+                raw = {"content": content, **({} if data is None else {"structuredContent": data})}
+                self.assertEqual(self.shown(f"await mcp_fx.bare(raw={raw!r})"), expected)
+                self.assertEqual(eval(self.shown("display(_)\n[dict(_)]")), [raw])
 
     def test_reads_results_as_the_sdk_does(self) -> None:
         code = "r = await mcp_fx.bare()\nr.content[0].text, r.content[0].type, r.isError, r.structuredContent"

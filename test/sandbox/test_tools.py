@@ -117,7 +117,8 @@ class Tools(unittest.TestCase):
         ]
         for code in calls:
             with self.subTest(code=code):
-                self.assertEqual(self.value(code)["structuredContent"], {"got": {"a": 1}})
+                self.assertEqual(self.sandbox.run(code).status, "ok")
+                self.assertEqual(self.value("dict(_)")["structuredContent"], {"got": {"a": 1}})
 
     def test_strips_the_underscore_from_python_keywords_only(self) -> None:
         code = "(await mcp_fx.t(from_='a', class_='b', other_='c', **{'cik-A': 1, 'self': 2})).data['got']"
@@ -153,7 +154,7 @@ class Tools(unittest.TestCase):
         self.assertEqual((error["ename"], error["evalue"]), ("MCPError", "fx.fail: no such repo"))
         self.assertIn("mcp.runtime.MCPError", error["traceback"])
         self.assertNotIn("<sandpy>", error["traceback"])
-        code = "try:\n    await mcp_fx.fail()\nexcept runtime.MCPError as e:\n    r = e.message, e.server, e.tool, e.kind\nr"
+        code = "try:\n    await mcp_fx.fail()\nexcept MCPError as e:\n    r = e.message, e.server, e.tool, e.kind\nr"
         self.assertEqual(self.value(code), ("no such repo", "fx", "fail", "tool"))
 
     def test_raises_timeouts_as_timeout_error(self) -> None:
@@ -184,7 +185,7 @@ class Tools(unittest.TestCase):
             "_meta": {"x": [None, 1.5]},
         }
         self.value(f"r = await mcp_fx.t(raw={raw!r})")
-        self.assertEqual(self.value("r"), raw)
+        self.assertEqual(self.value("[r]"), [raw])
         self.assertEqual(
             self.value("isinstance(r, dict), r.text, r.data, r.is_error"), (True, "r1\nr2\nr3", None, False)
         )
@@ -277,7 +278,19 @@ class Tools(unittest.TestCase):
         self.assertEqual(self.sandbox.rpcs[before:], [])
 
     def test_hints_at_a_call_that_nobody_awaited(self) -> None:
-        self.assertIn("use `await`", self.sandbox.run("mcp_fx.t()").result)
+        self.assertIn("use `await`", self.sandbox.run("[mcp_fx.t()]").result)
+
+    def test_awaits_a_call_that_is_the_last_value(self) -> None:
+        for code in ("mcp_fx.t(a=1)", "await mcp_fx.t()\nmcp_fx.t(a=1)", "c = mcp_fx.t(a=1)\nc"):
+            with self.subTest(code=code):
+                outcome = self.sandbox.run(code)
+                self.assertIn("{'got': {'a': 1}}", outcome.result)
+                self.assertEqual(
+                    outcome.stderr, "fx.t: awaited, as the last value; write `await` before the call\n"
+                )
+                self.assertEqual(self.value("_.data"), {"got": {"a": 1}})
+        error = self.error("mcp_fx.fail()")
+        self.assertEqual((error["ename"], error["evalue"]), ("MCPError", "fx.fail: no such repo"))
 
     def test_never_touches_a_variable_of_the_users(self) -> None:
         self.value("mcp_fx = 'mine'; runtime = 5")
