@@ -1,4 +1,5 @@
-import { existsSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runChild } from "../../../src/core/child.ts";
 
@@ -22,17 +23,36 @@ export const engine: "podman" | "docker" = flavour === "docker" ? "docker" : "po
 export const BINARY = join(import.meta.dir, "../../../dist/sandpy");
 if (!existsSync(BINARY)) throw new Error(`${BINARY} does not exist: run ./scripts/build`);
 
+const REAL_HOME = process.env["SANDPY_TEST_REAL_HOME"] ?? "/";
+
 /** What the engine's client needs to find its own storage and daemon, wherever HOME points. */
-function engineEnv(): Record<string, string> {
-  const real = process.env["SANDPY_TEST_REAL_HOME"] ?? "/";
-  const kept = ["PATH", "XDG_RUNTIME_DIR", "DOCKER_HOST", "CONTAINERS_CONF", "TMPDIR", "USER"].flatMap(
-    (name) => {
-      const value = process.env[name];
-      return value === undefined ? [] : [[name, value] as const];
-    },
-  );
-  const storage = { XDG_DATA_HOME: join(real, ".local/share"), XDG_CONFIG_HOME: join(real, ".config") };
-  return { ...Object.fromEntries(kept), ...(flavour === "podman-rootless" ? storage : {}) };
+const engineEnv: Readonly<Record<string, string>> = (() => {
+  const names = ["PATH", "XDG_RUNTIME_DIR", "DOCKER_HOST", "CONTAINERS_CONF", "TMPDIR", "USER"];
+  const kept = names.flatMap((name) => {
+    const value = process.env[name];
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  const env = Object.fromEntries(kept);
+  return flavour === "podman-rootless" ? { ...env, CONTAINERS_STORAGE_CONF: describeStorage(env) } : env;
+})();
+
+/**
+ * A file that says where this user's images are: rootless podman looks below the home, which is another one in tests.
+ * `XDG_DATA_HOME` would say so too, and have the bridge write into the home of whoever runs the tests.
+ */
+function describeStorage(env: Readonly<Record<string, string>>): string {
+  const template = "{{.Store.GraphDriverName}}\n{{.Store.GraphRoot}}\n{{.Store.RunRoot}}";
+  const { stdout } = Bun.spawnSync(["podman", "info", "--format", template], {
+    env: { ...env, HOME: REAL_HOME },
+  });
+  const [driver, graphRoot, runRoot] = stdout.toString().trim().split("\n");
+  const settings = { driver, graphroot: graphRoot, runroot: runRoot };
+  const lines = Object.entries(settings).map(([key, value]) => `${key} = ${JSON.stringify(value)}\n`);
+  const folder = mkdtempSync(join(tmpdir(), "sandpy-storage-"));
+  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, "storage.conf");
+  writeFileSync(file, `[storage]\n${lines.join("")}`);
+  return file;
 }
 
 /** The environment of a bridge whose home is `home`: nothing of the developer's but the way to the engine. */
@@ -42,7 +62,7 @@ export function bridgeEnv(
 ): Record<string, string> {
   const image = process.env["MCP_BRIDGE_IMAGE"];
   return {
-    ...engineEnv(),
+    ...engineEnv,
     HOME: home,
     MCP_BRIDGE_RUNTIME: engine,
     ...(image === undefined ? {} : { MCP_BRIDGE_IMAGE: image }),
@@ -52,7 +72,7 @@ export function bridgeEnv(
 
 /** Runs the engine's own client and returns its stdout. */
 export async function runEngine(...args: string[]): Promise<string> {
-  const env = { ...engineEnv(), HOME: process.env["SANDPY_TEST_REAL_HOME"] ?? "/" };
+  const env = { ...engineEnv, HOME: REAL_HOME };
   const result = await runChild({ command: engine, args, env, timeoutMs: 20_000 });
   if (result.code !== 0) throw new Error(`${engine} ${args.join(" ")}: ${result.stderr}`);
   return result.stdout.trim();
