@@ -77,3 +77,13 @@ test("takes a value that only looks like a declaration for what it is", () => {
 
   expect(refused).toEqual([]);
 });
+
+test("a server that names its tools anew each time is not remembered without end", () => {
+  const headers = new ParamHeaders();
+  const named = (index: number) => ({ ...tool({ region: header("Region") }), name: `t${index}` });
+  for (let index = 0; index <= 10_000; index++) headers.learn([named(index)], () => undefined);
+  expect(headers.of("t0", { region: "eu" })).toEqual({});
+  expect(headers.of("t1", { region: "eu" })).toEqual({ "Mcp-Param-Region": "eu" });
+  headers.learn([{ ...tool({}), name: "t1" }], () => undefined);
+  expect(headers.of("t1", { region: "eu" })).toEqual({});
+});

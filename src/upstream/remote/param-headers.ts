@@ -8,6 +8,8 @@ const PREFIX = "Mcp-Param-";
 /** RFC 9110, section 5.6.2. */
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const TYPES: readonly unknown[] = ["string", "integer", "boolean"];
+/** A server may name its tools anew each time. */
+const MAX_TOOLS = 10_000;
 /** Deeper than any schema that people write. */
 const MAX_DEPTH = 200;
 const BASE64 = /^=\?base64\?.*\?=$/s;
@@ -32,7 +34,11 @@ export class ParamHeaders {
       if (typeof name !== "string") return true; // whoever reads the list says so
       const declarations = scan(inputSchema);
       if (declarations === undefined) onInvalid(name);
-      else this.#declared.set(name, declarations);
+      this.#declared.delete(name);
+      if (declarations !== undefined && declarations.length > 0) this.#declared.set(name, declarations);
+      // The oldest is most likely gone.
+      const [oldest] = this.#declared.size > MAX_TOOLS ? this.#declared.keys() : [];
+      if (oldest !== undefined) this.#declared.delete(oldest);
       return declarations !== undefined;
     });
   }
