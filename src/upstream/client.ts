@@ -1,10 +1,7 @@
 import { Client, type VersionNegotiationOptions } from "@modelcontextprotocol/client";
 import type { Log } from "../core/log.ts";
 import { VERSION } from "../core/version.ts";
-import type { Mask } from "./mask.ts";
-
-/** The SDK quotes whole messages in its errors. */
-const MAX_LOGGED_CHARS = 4096;
+import { excerpt, type Mask } from "./mask.ts";
 
 /** One MCP client, not yet connected, as every transport needs it. */
 export interface NewClient {
@@ -36,7 +33,7 @@ export function createClient({ mode, server, log, mask, prepare }: ClientOptions
   );
   prepare(client, mask);
   client.onerror = ({ message }) =>
-    log.debug("protocol fault of server", { server, detail: mask(message.slice(0, MAX_LOGGED_CHARS)) });
+    log.debug("protocol fault of server", { server, detail: excerpt(message, mask) });
   return {
     client,
     toolsChanged,

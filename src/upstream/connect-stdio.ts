@@ -1,16 +1,18 @@
-import { ProtocolError, type Transport } from "@modelcontextprotocol/client";
+import { ProtocolError, ProtocolErrorCode, type Transport } from "@modelcontextprotocol/client";
 import type { BridgeError } from "../core/errors.ts";
 import { createClient } from "./client.ts";
 import type { Connection, ConnectOptions } from "./connect.ts";
 import type { StdioDefinition } from "./definitions.ts";
 import { serverEnvironment } from "./environment.ts";
-import { createMask } from "./mask.ts";
+import { createMask, excerpt } from "./mask.ts";
 import { describeConnectFault, describeEnd } from "./server-faults.ts";
 import { StdioTransport } from "./transport.ts";
 
-const METHOD_NOT_FOUND = -32_601;
-const UNSUPPORTED_VERSION = -32_022;
-const MAX_LOGGED_CHARS = 4096;
+/** What servers refuse a handshake with that speak another one. */
+const REFUSALS: readonly number[] = [
+  ProtocolErrorCode.MethodNotFound,
+  ProtocolErrorCode.UnsupportedProtocolVersion,
+];
 
 /**
  * Starts a server that is a process and shakes hands with it.
@@ -73,14 +75,13 @@ async function shakeHands(
     env: serverEnvironment(options.env, settings.env, options.childEnv),
     stopGraceMs: options.stopGraceMs,
     onSpawn: options.onSpawn,
-    onStderr: (text) => {
-      const detail = mask(text.trimEnd().slice(0, MAX_LOGGED_CHARS));
-      log.debug("stderr of server", { server: name, detail });
-    },
+    mask,
+    onStderr: (text) =>
+      log.debug("stderr of server", { server: name, detail: excerpt(text.trimEnd(), mask) }),
     onBadLine: (quote) =>
       log.warning("server prints to stdout, which belongs to the protocol; the lines are skipped", {
         server: name,
-        first: mask(quote),
+        first: quote,
       }),
   });
   const { client, toolsChanged, onToolsChanged } = createClient({
@@ -97,8 +98,7 @@ async function shakeHands(
   } catch (error) {
     await transport.close();
     const fault = await describeConnectFault({ error, definition, transport, signal, mask, ...options });
-    const isRefusal =
-      error instanceof ProtocolError && [METHOD_NOT_FOUND, UNSUPPORTED_VERSION].includes(error.code);
+    const isRefusal = error instanceof ProtocolError && REFUSALS.includes(error.code);
     throw isRefusal ? new HandshakeRefused(fault) : fault;
   }
   // Also from a server that did not announce that it would say so.

@@ -119,7 +119,7 @@ function lastWords(transport: StdioTransport, mask: Mask): string {
   const { lastBadLine } = transport;
   return lastBadLine === undefined
     ? ""
-    : `. The last line on its stdout that is no message: ${quote(mask(lastBadLine))}`;
+    : `. The last line on its stdout that is no message: ${quote(lastBadLine)}`;
 }
 
 function quote(text: string | undefined): string {

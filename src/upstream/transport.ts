@@ -3,6 +3,7 @@ import { type Child, type ChildExit, type ChildOptions, startChild } from "../co
 import { BridgeError } from "../core/errors.ts";
 import { withDeadline } from "../core/lifecycle.ts";
 import { LineSplitter } from "../core/lines.ts";
+import { excerpt, type Mask } from "./mask.ts";
 import { isMessage, MAX_MESSAGE_BYTES, refuseBadResult, tryParse } from "./messages.ts";
 import { ServerGone } from "./server-gone.ts";
 
@@ -16,6 +17,8 @@ const EXIT_AFTER_EOF_MS = 1000;
 
 export interface TransportOptions extends Omit<ChildOptions, "ownGroup" | "onStderr"> {
   readonly onStderr: (text: string) => void;
+  /** Hides the secrets in what is quoted of the server. */
+  readonly mask: Mask;
   /** Called for the first line that is not a message. */
   readonly onBadLine: (quote: string) => void;
   readonly stopGraceMs: number;
@@ -64,7 +67,7 @@ export class StdioTransport implements Transport {
     return this.#fault;
   }
 
-  /** The last line on stdout that was no message. */
+  /** The last line on stdout that was no message, masked. */
   get lastBadLine(): string | undefined {
     return this.#lastBadLine;
   }
@@ -157,7 +160,7 @@ export class StdioTransport implements Transport {
     const parsed = parseLine(trimmed);
     if (parsed === undefined) {
       this.#badLines += 1;
-      this.#lastBadLine = trimmed.slice(0, MAX_QUOTE);
+      this.#lastBadLine = excerpt(trimmed, this.#options.mask, MAX_QUOTE);
       if (this.#badLines === 1) this.#options.onBadLine(this.#lastBadLine);
       if (this.#badLines > MAX_BAD_LINES) {
         const quote = JSON.stringify(this.#lastBadLine);

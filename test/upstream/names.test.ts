@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { createMask } from "../../src/upstream/mask.ts";
+import { createMask, excerpt } from "../../src/upstream/mask.ts";
 import { listNames, nearestNames } from "../../src/upstream/names.ts";
 
 test.each([
@@ -31,4 +31,10 @@ test("masks the values of an environment, the longest first, and leaves short on
   const mask = createMask(["abcdef", "abcdef-123", "1"]);
 
   expect(mask("abcdef-123 and abcdef at 1")).toBe("*** and *** at 1");
+});
+
+test("hides a secret also where an excerpt would cut it in two", () => {
+  const mask = createMask(["abcdef-123"]);
+
+  expect(excerpt("token abcdef-123 was refused", mask, 12)).toBe("token *** wa");
 });

@@ -3,13 +3,14 @@ import { BridgeError } from "../../core/errors.ts";
 import { createClient } from "../client.ts";
 import type { Connection, ConnectOptions } from "../connect.ts";
 import { correctionHint, type RemoteDefinition } from "../definitions.ts";
-import { createMask } from "../mask.ts";
+import { createMask, excerpt } from "../mask.ts";
 import { createAccess } from "../oauth/access.ts";
 import type { Finding, RemoteProtocol } from "../remembered.ts";
 import { describeRemoteFault, statusOf } from "./faults.ts";
 import { BadEndpoint, createServerFetch, type Endpoint, parseEndpoint } from "./server-fetch.ts";
 import { RemoteTransport } from "./transport.ts";
 
+const MAX_QUOTE = 200;
 /** Statuses of a server that is there and has another reason than its transport not to talk to us. */
 const NOT_ABOUT_TRANSPORT = [401, 403, 407, 408, 429];
 
@@ -117,7 +118,7 @@ function createAttempt(
         toolsChanged();
       },
       onBadText: (text) =>
-        log.debug("server sent what is no message", { server: name, text: mask(text.slice(0, 200)) }),
+        log.debug("server sent what is no message", { server: name, text: excerpt(text, mask, MAX_QUOTE) }),
     });
     const killable = { ended: transport.ended, kill: () => transport.kill() };
     options.onStart(killable);
