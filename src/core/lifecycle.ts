@@ -1,6 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { BridgeError, type ErrorCode } from "./errors.ts";
 
+/** Timers hold 32 bits. */
+export const MAX_TIMER_MS = 2 ** 31 - 1;
+
 /** Something with a lifetime; `close()` is idempotent and shares one promise. */
 export interface Closable extends AsyncDisposable {
   close(): Promise<void>;

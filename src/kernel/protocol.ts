@@ -22,7 +22,7 @@ export const PROTOCOL = 1;
 export const MAX_FRAME_BYTES = 32 * 1024 * 1024;
 
 /** The longest `data` of a `display` frame: base64 of 4 MiB. */
-export const MAX_IMAGE_CHARS = Math.ceil((4 * 1024 * 1024) / 3) * 4;
+const MAX_IMAGE_CHARS = Math.ceil((4 * 1024 * 1024) / 3) * 4;
 
 const id = z.int().nonnegative();
 const nullableInt = z.int().nullable();
@@ -86,7 +86,6 @@ export type DoneFrame = Extract<KernelFrame, { type: "done" }>;
 export type RpcFrame = Extract<KernelFrame, { type: "rpc" }>;
 export type DisplayFrame = Extract<KernelFrame, { type: "display" }>;
 export type DiedFrame = Extract<SupervisorFrame, { type: "died" }>;
-export type StreamFrame = Extract<SupervisorFrame, { type: "stream" }>;
 export type SpilledFrame = Extract<SupervisorFrame, { type: "spilled" }>;
 
 export type IncomingLine = readonly ["s", SupervisorFrame] | readonly ["k", KernelFrame];

@@ -7,13 +7,12 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import { z } from "zod";
+import { MAX_TIMER_MS } from "../core/lifecycle.ts";
 import type { ClientPeer, LogSeverity, PeerMessage, PeerProgress } from "../upstream/client-peer.ts";
 import { ClientRun } from "./client-run.ts";
 import { RateLimit } from "./rate-limit.ts";
 import type { ToolAnswer } from "./render-result.ts";
 
-/** Timers hold 32 bits; the signal is what ends a request. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
 /** A result that the client did not fetch after its last answer is kept this long. */
 const KEEP_RESULT_MS = 60_000;
 /** Notifications that the client has not taken yet; more are dropped. */
@@ -100,7 +99,7 @@ export class McpClientPeer implements ClientPeer {
       ...(message.params === undefined ? {} : { params: message.params }),
     };
     this.#useUpIdZero(this.#server);
-    const options = { signal, timeout: MAX_TIMER_MS };
+    const options = { signal, timeout: MAX_TIMER_MS }; // the signal is what ends a request
     if (run?.context !== undefined) return run.context.mcpReq.send(request, resultSchema, options);
     return this.#server.server.request(request, resultSchema, options);
   }

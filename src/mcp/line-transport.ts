@@ -4,7 +4,7 @@ import { LineSplitter } from "../core/lines.ts";
 import { type LineRefusal, parseLine, refuse, refuseLongLine } from "./json-line.ts";
 
 /** A 10 MB program fits, even where JSON escapes every character of it. */
-export const MAX_LINE_BYTES = 64 * 1024 * 1024;
+const MAX_LINE_BYTES = 64 * 1024 * 1024;
 /** With this much unsent, no more input is read: a client that does not read its replies cannot make us hold more. */
 const MAX_BACKLOG_BYTES = 16 * 1024 * 1024;
 const INVALID_REQUEST = -32600;

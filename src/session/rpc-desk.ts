@@ -1,4 +1,5 @@
 import { BridgeError, type ErrorCode, toBridgeError } from "../core/errors.ts";
+import { MAX_TIMER_MS } from "../core/lifecycle.ts";
 import type { HostTools } from "../kernel/host-tools.ts";
 import type { OutgoingLine, RpcError, RpcFrame } from "../kernel/protocol.ts";
 import type { RpcRequest } from "../kernel/rpc.ts";
@@ -10,8 +11,6 @@ const MAX_OPEN = 10_000;
 const MAX_OPEN_BYTES = 128 * 1024 * 1024;
 /** Requests that are with an upstream server at once; the others wait their turn. */
 const MAX_ACTIVE = 256;
-/** Timers hold 32 bits. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
 
 type Reply = Extract<OutgoingLine, readonly ["k", { readonly type: "reply" | "reply_error" }]>;
 

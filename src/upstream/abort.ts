@@ -1,7 +1,5 @@
 import { BridgeError } from "../core/errors.ts";
-
-/** Timers hold 32 bits. */
-export const MAX_TIMER_MS = 2 ** 31 - 1;
+import { MAX_TIMER_MS } from "../core/lifecycle.ts";
 
 /** The error for work that `signal` stopped: the reason itself if it is ours, a timeout, or a cancellation. */
 export function abortedError(signal: AbortSignal, what: string): BridgeError {

@@ -1,4 +1,5 @@
 import { BridgeError } from "../core/errors.ts";
+import { shellPath } from "../core/shell-word.ts";
 import type { ServerDefinition } from "../discovery/server-definition.ts";
 import { shortenHome, shortenHomes } from "./home-path.ts";
 
@@ -33,7 +34,7 @@ export function explainUnusable(
       const folder = shortenHome(availability.folder, home);
       return {
         reason: `comes from the project ${JSON.stringify(folder)}, which ${availability.changed ? "has changed since the user trusted it" : "the user has not trusted"}`,
-        remedy: `The user can look at ${file} and then run: sandpy trust ${shellWord(folder)}`,
+        remedy: `The user can look at ${file} and then run: sandpy trust ${shellPath(folder)}`,
       };
     }
     case "forbidden":
@@ -55,11 +56,4 @@ export function notUsable({ name }: ServerDefinition, { reason, remedy }: Unusab
     hint: remedy,
     data: { server: name },
   });
-}
-
-/** A path as a POSIX shell has to be given it; `~` stays outside of the quotes, where it means the home. */
-export function shellWord(path: string): string {
-  const quote = (text: string) =>
-    /^[\w@%+=:,./-]*$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
-  return path.startsWith("~/") ? `~/${quote(path.slice(2))}` : quote(path);
 }

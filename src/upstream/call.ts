@@ -8,9 +8,10 @@ import {
 } from "@modelcontextprotocol/client";
 import * as z from "zod";
 import { BridgeError } from "../core/errors.ts";
+import { MAX_TIMER_MS } from "../core/lifecycle.ts";
 import type { ServerDefinition } from "../discovery/server-definition.ts";
 import type { ToolCall, ToolResult, ToolSummary } from "../kernel/host-tools.ts";
-import { abortedError, limitTime, MAX_TIMER_MS, waitFor } from "./abort.ts";
+import { abortedError, limitTime, waitFor } from "./abort.ts";
 import type { ClientPeer } from "./client-peer.ts";
 import type { Connection } from "./connect.ts";
 import type { LiveServer } from "./live-server.ts";

@@ -1,4 +1,4 @@
-import { ProtocolError } from "@modelcontextprotocol/client";
+import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/client";
 import * as z from "zod";
 import type { RawEntry } from "../kernel/host-tools.ts";
 import type { Connection } from "./connect.ts";
@@ -6,7 +6,6 @@ import type { Connection } from "./connect.ts";
 const MAX_PAGES = 1000;
 const MAX_ENTRIES = 10_000;
 const MAX_BYTES = 8 * 1024 ** 2;
-const METHOD_NOT_FOUND = -32_601;
 
 /** Which list of a server: the method that gives it, the key that holds it, what each entry must have. */
 export interface Listing {
@@ -63,6 +62,6 @@ export async function fetchList(
 }
 
 function emptyPage(error: unknown): z.infer<typeof pageSchema> {
-  if (error instanceof ProtocolError && error.code === METHOD_NOT_FOUND) return {};
+  if (error instanceof ProtocolError && error.code === ProtocolErrorCode.MethodNotFound) return {};
   throw error;
 }

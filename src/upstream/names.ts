@@ -1,3 +1,5 @@
+import { editDistance } from "../core/edit-distance.ts";
+
 const MAX_NEAREST = 5;
 const MAX_COMPARED = 64;
 
@@ -30,20 +32,7 @@ function fold(name: string): string {
 function distance(one: string, other: string): number {
   if (one === other) return 0;
   const longest = Math.max(one.length, other.length);
-  const edits = countEdits(one, other) / longest;
+  const edits = editDistance(one, other) / longest;
   const contains = one !== "" && other !== "" && (one.includes(other) || other.includes(one));
   return contains ? Math.min(edits, 0.5) : edits;
-}
-
-function countEdits(one: string, other: string): number {
-  let row = Array.from({ length: other.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= one.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= other.length; j++) {
-      const replaced = (row[j - 1] ?? 0) + (one[i - 1] === other[j - 1] ? 0 : 1);
-      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[other.length] ?? 0;
 }

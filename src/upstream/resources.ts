@@ -1,12 +1,10 @@
 import * as z from "zod";
+import { MAX_TIMER_MS } from "../core/lifecycle.ts";
 import type { PromptList, PromptRequest, RawEntry, ResourceList } from "../kernel/host-tools.ts";
 import { abortedError } from "./abort.ts";
 import { describeFault } from "./call.ts";
 import { fetchList, type Listed, type Listing } from "./listing.ts";
 import type { LiveServer } from "./live-server.ts";
-
-/** Timers hold 32 bits; the caller's signal is what ends a request. */
-const MAX_REQUEST_MS = 2 ** 31 - 1;
 
 const RESOURCES: Listing = { method: "resources/list", key: "resources", identity: "uri" };
 const TEMPLATES: Listing = {
@@ -77,7 +75,7 @@ function request(
   signal: AbortSignal,
 ): Promise<RawEntry> {
   return ask(server, what, signal, () =>
-    server.connection.client.request(message, resultSchema, { signal, timeout: MAX_REQUEST_MS }),
+    server.connection.client.request(message, resultSchema, { signal, timeout: MAX_TIMER_MS }),
   );
 }
 

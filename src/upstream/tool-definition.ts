@@ -3,7 +3,7 @@ import { assignPythonNames } from "../core/python-names.ts";
 import type { ToolSummary } from "../kernel/host-tools.ts";
 
 /** Tools of one server; nobody can use more, and each is held in memory. */
-export const MAX_TOOLS = 10_000;
+const MAX_TOOLS = 10_000;
 /** Characters of JSON of all tools of one server together. */
 const MAX_LIST_CHARS = 16 * 1024 ** 2;
 const MAX_DESCRIPTION_CHARS = 20_000;

@@ -1,4 +1,4 @@
-import { ProtocolError } from "@modelcontextprotocol/client";
+import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/client";
 import * as z from "zod";
 import type { Log } from "../core/log.ts";
 import type { ToolSummary } from "../kernel/host-tools.ts";
@@ -10,7 +10,6 @@ const MAX_PAGES = 1000;
 const MAX_SLOW_PAGES = 5;
 /** After the word that tools changed, the list is fetched again this much later: often there are more such words. */
 const SETTLE_MS = 1000;
-const METHOD_NOT_FOUND = -32_601;
 
 /** One tool that breaks the protocol must not hide the others. */
 const pageSchema = z.looseObject({
@@ -114,7 +113,7 @@ async function fetchTools(
 
 /** A server without tools may not know the method at all. */
 function emptyPage(error: unknown): z.infer<typeof pageSchema> {
-  if (error instanceof ProtocolError && error.code === METHOD_NOT_FOUND)
+  if (error instanceof ProtocolError && error.code === ProtocolErrorCode.MethodNotFound)
     return { tools: [], nextCursor: undefined };
   throw error;
 }

@@ -1,9 +1,10 @@
 import type { Closable } from "../core/lifecycle.ts";
 import type { Log } from "../core/log.ts";
+import { shellPath } from "../core/shell-word.ts";
 import type { Discovery, DiscoveryProblem, ServerDefinition } from "../discovery/server-definition.ts";
 import type { HostTools } from "../kernel/host-tools.ts";
 import { AddableServers } from "./added-servers.ts";
-import { explainUnusable, notUsable, shellWord } from "./availability.ts";
+import { explainUnusable, notUsable } from "./availability.ts";
 import { Catalogue, type CatalogueReader, type KnownServer } from "./catalogue/catalogue.ts";
 import type { ClientPeer } from "./client-peer.ts";
 import { type Clock, systemClock } from "./clock.ts";
@@ -169,6 +170,6 @@ function describeUntrusted(servers: readonly ServerDefinition[]): readonly strin
   }
   return [...counts].map(
     ([folder, count]) =>
-      `${count} of the servers that ${folder} defines are not started until you trust them: sandpy trust ${shellWord(folder)}`,
+      `${count} of the servers that ${folder} defines are not started until you trust them: sandpy trust ${shellPath(folder)}`,
   );
 }

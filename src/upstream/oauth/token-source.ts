@@ -8,6 +8,7 @@ import {
   refreshAuthorization,
 } from "@modelcontextprotocol/client";
 import { BridgeError } from "../../core/errors.ts";
+import { shellWord } from "../../core/shell-word.ts";
 import type { Challenge, SignIn, SignInStore, SignInTokens } from "./sign-in-store.ts";
 import { emptySignIn } from "./sign-in-store.ts";
 
@@ -153,15 +154,15 @@ export class TokenSource implements AuthProvider {
 }
 
 /** The error for the model: only the user can sign in. */
-export function needsSignIn(server: string, what = "needs a sign-in"): BridgeError {
-  return new BridgeError("UPSTREAM_UNAUTHORIZED", `server ${JSON.stringify(server)} ${what}`, {
+function needsSignIn(server: string): BridgeError {
+  return new BridgeError("UPSTREAM_UNAUTHORIZED", `server ${JSON.stringify(server)} needs a sign-in`, {
     hint: `Ask the user to run: ${signInCommand(server)}`,
     data: { server },
   });
 }
 
 export function signInCommand(server: string): string {
-  return `sandpy auth ${/^[\w.@-]+$/.test(server) ? server : `'${server.replaceAll("'", "'\\''")}'`}`;
+  return `sandpy auth ${shellWord(server)}`;
 }
 
 /** Tokens as they are kept. */

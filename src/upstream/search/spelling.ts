@@ -1,3 +1,5 @@
+import { editDistance } from "../../core/edit-distance.ts";
+
 const MAX_COMPARED = 40;
 const CLOSE_SHARE = 0.4;
 
@@ -27,7 +29,7 @@ export class Spelling {
       if (countBits(letters ^ (this.#letters[index] ?? 0)) > 2 * slips) continue;
       const other = this.#words[index] ?? "";
       if (Math.abs(other.length - word.length) > slips) continue;
-      const distance = countSlips(word, other);
+      const distance = editDistance(word, other);
       if (distance <= slips) found.push({ index, distance });
     }
     return found.sort((one, other) => one.distance - other.distance).map(({ index }) => index);
@@ -52,23 +54,4 @@ function countBits(bits: number): number {
   const pairs = bits - ((bits >>> 1) & 0x55555555);
   const fours = (pairs & 0x33333333) + ((pairs >>> 2) & 0x33333333);
   return Math.imul((fours + (fours >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
-}
-
-/** Edits between two words, a swap of neighbours being one. */
-function countSlips(one: string, other: string): number {
-  const width = other.length + 1;
-  const rows = new Uint8Array(width * (one.length + 1));
-  for (let j = 0; j < width; j++) rows[j] = j;
-  const at = (i: number, j: number) => rows[i * width + j] ?? 0;
-  for (let i = 1; i <= one.length; i++) {
-    rows[i * width] = i;
-    for (let j = 1; j < width; j++) {
-      const same = one.charCodeAt(i - 1) === other.charCodeAt(j - 1);
-      let best = Math.min(at(i - 1, j - 1) + (same ? 0 : 1), at(i - 1, j) + 1, at(i, j - 1) + 1);
-      const swapped = i > 1 && j > 1 && one[i - 1] === other[j - 2] && one[i - 2] === other[j - 1];
-      if (swapped) best = Math.min(best, at(i - 2, j - 2) + 1);
-      rows[i * width + j] = best;
-    }
-  }
-  return at(one.length, other.length);
 }
