@@ -82,9 +82,11 @@ def found(answer: dict[str, Any], query: str, limit: int, full: bool) -> Found:
     if not entries:
         foot.append("all servers: runtime.discovered_servers(detailed=True), await runtime.find_servers()")
     if learning:
-        foot.append(f"the tools of {_servers(unknown)} are not known yet: search again in some seconds")
+        foot.append(f"not searched: {_servers(unknown)} whose tools are not known yet; search again in some seconds")
     elif unknown:
-        foot.append(f"the tools of {_servers(unknown)} are not known: await runtime.list_tools(server) asks one")
+        named = answer["unknownServers"]
+        more = f" and {unknown - len(named)} more" if unknown > len(named) else ""
+        foot.append(f"not searched: {', '.join(map(repr, named))}{more}; await runtime.list_tools(server) says why")
     return Found(entries, head, foot)
 
 

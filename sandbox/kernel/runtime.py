@@ -203,7 +203,7 @@ def _tool_functions(helpers: Helpers) -> list[Any]:
     ) -> PendingCall:
         """Finds tools by what they do or are called, of all servers or one, and documents them. To be awaited."""
         check_detail(detail)
-        words, most = str(query), check_limit(limit)
+        words, most = " ".join(map(str, query)) if isinstance(query, (list, tuple)) else str(query), check_limit(limit)
 
         def show(answer: dict[str, Any]) -> Any:
             return load(".docs").found(answer, words, most, detail == "full")

@@ -95,6 +95,8 @@ export interface ToolMatches {
   readonly searched: number;
   /** How many servers there are whose tools nobody knows, and how many of those are being asked. */
   readonly unknown: number;
+  /** The names of a few of them. */
+  readonly unknownServers: readonly string[];
   readonly learning: number;
   /** Where nothing matches: words that do. */
   readonly suggestions: readonly string[];

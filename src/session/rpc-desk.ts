@@ -183,5 +183,7 @@ function timeoutOf(request: RpcRequest): number {
 }
 
 function timedOut(request: RpcRequest): BridgeError {
-  return new BridgeError("UPSTREAM_TIMEOUT", `the request ${JSON.stringify(request.method)} ran out of time`);
+  const limit = request.method === "call_tool" ? request.params.timeout : null;
+  const late = limit === null ? "took longer than it may" : `took longer than its timeout of ${limit} s`;
+  return new BridgeError("UPSTREAM_TIMEOUT", `the request ${JSON.stringify(request.method)} ${late}`);
 }

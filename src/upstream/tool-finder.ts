@@ -3,6 +3,8 @@ import type { ToolMatch, ToolMatches, ToolQuery } from "../kernel/host-tools.ts"
 import type { CatalogueReader, KnownServer } from "./catalogue/catalogue.ts";
 import type { SearchableServer, ToolSearch } from "./search/tool-search.ts";
 
+const MAX_UNKNOWN_NAMED = 3;
+
 interface Prepared {
   readonly definition: ServerDefinition;
   readonly known: KnownServer;
@@ -41,12 +43,15 @@ export class ToolFinder {
       limit,
       ...(server === null ? {} : { server }),
     });
+    const unknown =
+      server === null ? servers.filter((each) => this.#catalogue.known(each) === undefined) : [];
     const meant = prepared.filter(({ definition }) => server === null || definition.name === server);
     return {
       matches: hits.flatMap(({ server: name, tool }) => matchOf(byName.get(name), tool)),
       total,
       searched: meant.reduce((sum, { known }) => sum + known.tools.length, 0),
-      unknown: server === null ? servers.length - prepared.length : 0,
+      unknown: unknown.length,
+      unknownServers: unknown.slice(0, MAX_UNKNOWN_NAMED).map(({ name }) => name),
       suggestions,
     };
   }

@@ -72,6 +72,7 @@ def answer(method: str, params: dict) -> Any:
             "total": 37,
             "searched": 527,
             "unknown": 0,
+            "unknownServers": [],
             "learning": 0,
             "suggestions": [],
         },
@@ -81,7 +82,7 @@ def answer(method: str, params: dict) -> Any:
         "get_prompt": PROMPT,
     }
     if method == "search_tools" and params["query"] == "zzz":
-        none = {"matches": [], "total": 0, "searched": 527, "unknown": 3, "suggestions": ["find-it", "page"]}
+        none = {"matches": [], "total": 0, "searched": 527, "unknown": 3, "unknownServers": ["a", "b"], "suggestions": ["find-it", "page"]}
         return {**none, "learning": params["limit"] - 1}
     if method == "find_servers" and params["query"] == "zzz":
         return {"servers": [], "total": 0, "searched": 12}
@@ -253,12 +254,14 @@ class Runtime(unittest.TestCase):
         nothing = (
             "no tool for 'zzz' in 527\nlike these? 'find-it', 'page'\n"
             "all servers: runtime.discovered_servers(detailed=True), await runtime.find_servers()\n"
-            "the tools of 3 servers are not known"
+            "not searched: "
         )
         shown = self.shown("await runtime.search_tool_docs('zzz', limit=1)")
-        self.assertEqual(shown, nothing + ": await runtime.list_tools(server) asks one")
+        self.assertEqual(shown, nothing + "'a', 'b' and 1 more; await runtime.list_tools(server) says why")
         shown = self.shown("await runtime.search_tool_docs('zzz', limit=3)")
-        self.assertEqual(shown, nothing + " yet: search again in some seconds")
+        self.assertEqual(shown, nothing + "3 servers whose tools are not known yet; search again in some seconds")
+        self.shown("await runtime.search_tool_docs(['find', 'it'])")
+        self.assertEqual(self.sandbox.rpcs[-1]["params"]["query"], "find it")
         for wrong, kind in (("detail='all'", "ValueError"), ("limit='5'", "TypeError")):
             self.assertEqual(self.sandbox.run(f"runtime.search_tool_docs('x', {wrong})").error["ename"], kind)
 

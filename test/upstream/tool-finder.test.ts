@@ -70,6 +70,11 @@ describe("searchTools", () => {
       scripted("fx", { tools: { a: {} } }),
       define("broken", { command: "/no/such/program" }),
     ]);
-    expect(await rig.upstream.searchTools(ALL, soon())).toMatchObject({ total: 1, unknown: 1, learning: 0 });
+    expect(await rig.upstream.searchTools(ALL, soon())).toMatchObject({
+      total: 1,
+      unknown: 1,
+      unknownServers: ["broken"],
+      learning: 0,
+    });
   });
 });
