@@ -46,7 +46,8 @@ function describeStorage(env: Readonly<Record<string, string>>): string {
     env: { ...env, HOME: REAL_HOME },
   });
   const [driver, graphRoot, runRoot] = stdout.toString().trim().split("\n");
-  const settings = { driver, graphroot: graphRoot, runroot: runRoot };
+  // Older versions take the second name of the same thing alone.
+  const settings = { driver, graphroot: graphRoot, rootless_storage_path: graphRoot, runroot: runRoot };
   const lines = Object.entries(settings).map(([key, value]) => `${key} = ${JSON.stringify(value)}\n`);
   const folder = mkdtempSync(join(tmpdir(), "sandpy-storage-"));
   process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
