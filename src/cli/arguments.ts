@@ -1,6 +1,6 @@
 import type { ArgDef, ArgsDef } from "citty";
 import { BridgeError } from "../core/errors.ts";
-import { findNearest } from "./nearest.ts";
+import { findNearest } from "../core/nearest.ts";
 
 /** Values under the declared names; a positional that may be left out is absent. */
 export interface ParsedArguments {
@@ -14,6 +14,8 @@ export interface ParsedArguments {
 export const REST = "args";
 /** The value hint of a positional that takes any number of words; they become `rest`. */
 export const MANY = "…";
+/** The value hint of a flag that takes names with commas between, and may be given more than once. */
+export const LIST = "a,b";
 
 /**
  * Checks the words after a command against its declaration. Throws `USAGE` for a flag that is not declared, a value
@@ -33,12 +35,14 @@ export function parseArguments(words: readonly string[], declared: ArgsDef): Par
     if (word === "--help" || word === "-h") helpAsked = true;
     else if (word.startsWith("-") && word !== "-") {
       const { name, flag, value } = readFlag(word, declared);
-      if (name in values) throw usage(`${flag} is given twice`);
+      const isList = declared[name]?.valueHint === LIST;
+      if (name in values && !isList) throw usage(`${flag} is given twice`);
       if (declared[name]?.type === "boolean") {
         if (value !== undefined) throw usage(`${flag} takes no value, but has ${JSON.stringify(value)}`);
         values[name] = true;
       } else {
-        values[name] = value ?? takeValue(words, ++index, end, flag, declared[name]);
+        const given = value ?? takeValue(words, ++index, end, flag, declared[name]);
+        values[name] = name in values ? `${values[name]},${given}` : given;
       }
     } else {
       const name = positionals[filled];

@@ -1,7 +1,7 @@
 import { defineCommand } from "citty";
 import type { SignInDesk } from "../app/sign-ins.ts";
 import type { Config } from "../config/config.ts";
-import { loadConfig } from "../config/load.ts";
+import { loadSettings } from "../config/load-file.ts";
 import { BridgeError } from "../core/errors.ts";
 import { createLog } from "../core/log.ts";
 import { safeWordsOf } from "../discovery/describe.ts";
@@ -39,7 +39,7 @@ interface AuthOptions {
 }
 
 async function authenticate(options: AuthOptions, { io }: CliContext): Promise<number> {
-  const config = loadConfig(io.env);
+  const config = await loadSettings(io.env);
   const log = createLog(config.logLevel, (line) => io.stderr.write(line));
   const { openSignIns } = await import("../app/sign-ins.ts");
   const desk = await openSignIns(config, { selfPath: io.selfPath, log });

@@ -1,14 +1,15 @@
 import { defineCommand } from "citty";
-import { type ConfigOverrides, loadConfig } from "../config/load.ts";
+import type { ConfigOverrides } from "../config/load.ts";
+import { loadSettings } from "../config/load-file.ts";
 import { withDeadline } from "../core/lifecycle.ts";
 import { createLog } from "../core/log.ts";
 import type { Outcome } from "../session/outcome.ts";
-import { usage } from "./arguments.ts";
+import { LIST, usage } from "./arguments.ts";
 import { type CliContext, type CliIo, STOP_SIGNALS, type StopSignal } from "./context.ts";
 import { LiveOutput } from "./live-output.ts";
 import { flush, isLoss, reportLoss } from "./output.ts";
 import { readScript } from "./script-source.ts";
-import { TRUST_PROJECT, trustOverride } from "./trust-project.ts";
+import { SETTING_FLAGS, settingOverrides } from "./setting-flags.ts";
 
 const CLOSE_MS = 5000;
 const MAX_TIMEOUT_SECONDS = 2_147_483; // timers hold 32 bits of milliseconds
@@ -24,8 +25,8 @@ export const runCommand = defineCommand({
     file: { type: "positional", required: true, description: 'the program, or "-" for stdin' },
     args: { type: "positional", required: false, description: "sys.argv[1:] of the program" },
     timeout: { type: "string", valueHint: "seconds", description: "stop it after this long" },
-    servers: { type: "string", valueHint: "a,b", description: "MCP servers to connect before it starts" },
-    "trust-project": TRUST_PROJECT,
+    servers: { type: "string", valueHint: LIST, description: "MCP servers to connect before it starts" },
+    ...SETTING_FLAGS,
   },
   run: ({ args, data }) =>
     runFile(
@@ -34,7 +35,7 @@ export const runCommand = defineCommand({
         argv: args._,
         timeout: args.timeout,
         servers: args.servers,
-        overrides: trustOverride(args["trust-project"]),
+        overrides: settingOverrides(args),
       },
       data,
     ),
@@ -49,7 +50,7 @@ interface RunOptions {
 }
 
 async function runFile(options: RunOptions, { io, createBridge }: CliContext): Promise<number> {
-  const config = loadConfig(io.env, options.overrides);
+  const config = await loadSettings(io.env, options.overrides);
   const timeoutMs = options.timeout === undefined ? config.timeoutMs : parseTimeout(options.timeout) * 1000;
   const { code, filename } = await readScript(options.file, io.stdin);
   const log = createLog(config.logLevel, (line) => io.stderr.write(line));

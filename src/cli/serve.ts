@@ -1,13 +1,14 @@
 import { defineCommand } from "citty";
 import type { Config } from "../config/config.ts";
 import { DEPTH_VARIABLE } from "../config/depth.ts";
-import { type ConfigOverrides, loadConfig } from "../config/load.ts";
+import type { ConfigOverrides } from "../config/load.ts";
+import { loadSettings } from "../config/load-file.ts";
 import { BridgeError } from "../core/errors.ts";
 import { withDeadline } from "../core/lifecycle.ts";
 import { createLog } from "../core/log.ts";
 import { VERSION } from "../core/version.ts";
 import type { CliContext } from "./context.ts";
-import { TRUST_PROJECT, trustOverride } from "./trust-project.ts";
+import { SETTING_FLAGS, settingOverrides } from "./setting-flags.ts";
 
 /** With the 4 s at most that replies get, the process is gone before clients lose their patience. */
 const CLOSE_MS = 5000;
@@ -15,12 +16,12 @@ const CLOSE_MS = 5000;
 /** `sandpy serve` */
 export const serveCommand = defineCommand({
   meta: { name: "serve", description: "Serve MCP over stdin and stdout, as MCP clients start it." },
-  args: { "trust-project": TRUST_PROJECT },
-  run: ({ args, data }) => serve(trustOverride(args["trust-project"]), data),
+  args: SETTING_FLAGS,
+  run: ({ args, data }) => serve(settingOverrides(args), data),
 });
 
 async function serve(overrides: ConfigOverrides, { io, createBridge }: CliContext): Promise<number> {
-  const config = loadConfig(io.env, overrides);
+  const config = await loadSettings(io.env, overrides);
   refuseToServeItself(config);
   const log = createLog(config.logLevel, (line) => io.stderr.write(line));
   const bridge = await createBridge(config, { log });

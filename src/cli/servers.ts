@@ -1,7 +1,7 @@
 import { defineCommand } from "citty";
 import type { InventoryEntry } from "../app/inventory.ts";
 import type { Config } from "../config/config.ts";
-import { loadConfig } from "../config/load.ts";
+import { loadSettings } from "../config/load-file.ts";
 import { BridgeError } from "../core/errors.ts";
 import { createLog } from "../core/log.ts";
 import { safeWordsOf, variableNamesOf } from "../discovery/describe.ts";
@@ -37,7 +37,7 @@ interface ListOptions {
 }
 
 async function listServers({ wanted, all, names, json }: ListOptions, { io }: CliContext): Promise<number> {
-  const config = loadConfig(io.env);
+  const config = await loadSettings(io.env);
   const log = createLog(config.logLevel, (line) => io.stderr.write(line));
   const { takeInventory } = await import("../app/inventory.ts");
   const { entries, problems } = await takeInventory(config, { selfPath: io.selfPath, log });

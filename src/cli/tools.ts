@@ -1,6 +1,6 @@
 import { defineCommand } from "citty";
 import type { SurveyedServer } from "../app/tool-survey.ts";
-import { loadConfig } from "../config/load.ts";
+import { loadSettings } from "../config/load-file.ts";
 import { EXIT_CODES } from "../core/errors.ts";
 import { createLog } from "../core/log.ts";
 import { MANY } from "./arguments.ts";
@@ -33,7 +33,7 @@ interface ListOptions {
 }
 
 async function listTools({ names, refresh, json }: ListOptions, { io }: CliContext): Promise<number> {
-  const config = loadConfig(io.env);
+  const config = await loadSettings(io.env);
   // Each failure is printed once, below; the log would say it as well.
   const level = config.logLevel === "DEBUG" ? "DEBUG" : "ERROR";
   const log = createLog(level, (line) => io.stderr.write(line));

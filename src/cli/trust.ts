@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { defineCommand } from "citty";
 import type { Config } from "../config/config.ts";
-import { loadConfig } from "../config/load.ts";
+import { loadSettings } from "../config/load-file.ts";
 import { hideVariables, variableNamesOf, wordsOf } from "../discovery/describe.ts";
 import { discover } from "../discovery/discover.ts";
 import type { ServerDefinition } from "../discovery/server-definition.ts";
@@ -47,7 +47,7 @@ interface Candidate {
 
 async function trust(options: TrustOptions, { io }: CliContext): Promise<number> {
   if (options.list === true && options.revoke === true) throw usage("--list and --revoke exclude each other");
-  const config = loadConfig(io.env);
+  const config = await loadSettings(io.env);
   const store = new TrustStore(config.dataDir);
   if (options.list === true) return listTrusted(await store.read(), options, io);
   // Where a process runs has no symbolic links in its path: what it finds there must be what is trusted here.

@@ -1,4 +1,5 @@
 import type { LogLevel } from "../core/log.ts";
+import type { AccessPolicy, AuditSettings } from "./policy.ts";
 
 /** The bridge's own settings, checked and in their units. */
 export interface Config {
@@ -44,6 +45,10 @@ export interface Config {
   readonly depth: number;
   /** `MCP_BRIDGE_ADD_SERVERS`: names or globs of the servers that are switched off and that Python may add to its session. */
   readonly addServers: readonly string[];
+  /** `MCP_BRIDGE_ALLOW_*`, `MCP_BRIDGE_DENY_*`, `MCP_BRIDGE_READ_ONLY`, `MCP_BRIDGE_MAX_CALLS_PER_RUN` */
+  readonly policy: AccessPolicy;
+  /** `MCP_BRIDGE_AUDIT`, `MCP_BRIDGE_AUDIT_ARGUMENTS`; `undefined`: calls are not written down. */
+  readonly audit: AuditSettings | undefined;
   /** The user's home directory, absolute. */
   readonly homeDir: string;
   /** Where the bridge runs: project files of clients are looked for from here upwards. Absolute. */

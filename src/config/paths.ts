@@ -14,9 +14,9 @@ export function defaultStateDir(homeDir: string): string {
   return join(homeDir, "MCPs");
 }
 
-/** Makes a path from a setting absolute: `~` and `~/…` are the home, anything relative starts at the working directory. */
-export function resolveUserPath(path: string, homeDir: string): string {
-  return path === "~" || path.startsWith("~/") ? join(homeDir, path.slice(1)) : resolve(path);
+/** Makes a path from a setting absolute: `~` and `~/…` are the home, anything relative starts at `folder`. */
+export function resolveUserPath(path: string, homeDir: string, folder = process.cwd()): string {
+  return path === "~" || path.startsWith("~/") ? join(homeDir, path.slice(1)) : resolve(folder, path);
 }
 
 /**

@@ -3,22 +3,20 @@ import { LOG_LEVELS } from "../core/log.ts";
 
 const MAX_TIMER_SECONDS = 2_147_483; // timers hold 32 bits of milliseconds
 const MAX_ID = 4_294_967_294; // 2^32 - 1 is "no id" to the kernel
+const MAX_GLOB_CHARS = 256;
 const MIN_MEMORY_BYTES = 6 * 1024 ** 2; // what the engines accept at least
 const MEMORY_UNITS: Readonly<Record<string, number>> = { "": 0, b: 0, k: 1, m: 2, g: 3, t: 4 };
 
 /** A schema from text; `expected` completes the sentence "… is "x": expected". */
 function setting<T>(expected: string, parse: (text: string) => T | undefined) {
-  return z
-    .string()
-    .transform((text, context) => {
-      const value = parse(text);
-      if (value === undefined) context.addIssue({ code: "custom", message: expected });
-      return value as T;
-    })
-    .optional();
+  return z.string().transform((text, context) => {
+    const value = parse(text);
+    if (value === undefined) context.addIssue({ code: "custom", message: expected });
+    return value as T;
+  });
 }
 
-function choice<T extends string>(values: readonly T[], fold: (text: string) => string) {
+function choice<const T extends string>(values: readonly T[], fold: (text: string) => string) {
   const last = values.at(-1);
   return setting(`${values.slice(0, -1).join(", ")} or ${last}`, (text) =>
     values.find((value) => value === fold(text)),
@@ -65,37 +63,103 @@ const flag = setting("1, true, 0 or false", (text) => {
 
 const path = setting("a path", (text) => (text.includes("\0") ? undefined : text));
 
-const globs = setting("server names or globs with commas between, such as notes,git*", (text) => {
-  const names = text.split(",").map((name) => name.trim());
-  return names.every((name) => name !== "" && name.length <= 256) ? names : undefined;
+const globs = (what: string, example: string) =>
+  setting(`${what} with commas between, such as ${example}`, (text) => {
+    const names = text === "" ? [] : text.split(",").map((name) => name.trim());
+    return names.every((name) => name !== "" && name.length <= MAX_GLOB_CHARS) ? names : undefined;
+  });
+const serverGlobs = globs("server names or globs", "notes,git*");
+const toolGlobs = globs("tools or globs", "delete_*,notes/read_*");
+
+const switchOrPath = setting("1, true, 0, false or a path", (text) => {
+  const word = text.toLowerCase();
+  if (word === "1" || word === "true") return true;
+  if (word === "0" || word === "false") return false;
+  return text.includes("\0") ? undefined : text;
 });
 
-/** One row for each variable that the bridge reads; absent stays `undefined`. Unknown variables are ignored. */
-export const settingsSchema = z.object({
-  MCP_BRIDGE_RUNTIME: choice(["auto", "podman", "docker"], (text) => text.toLowerCase()),
-  MCP_BRIDGE_OCI_RUNTIME: argument("the name or path of an OCI runtime"),
-  MCP_BRIDGE_IMAGE: argument("the name of a container image"),
-  MCP_BRIDGE_TIMEOUT: seconds,
-  MCP_BRIDGE_MAX_TIMEOUT: seconds,
-  MCP_BRIDGE_MEMORY: memory,
-  MCP_BRIDGE_PIDS: wholeNumber("number of processes", 4_194_304),
-  MCP_BRIDGE_CPUS: cpus,
-  MCP_BRIDGE_CONTAINER_USER: containerUser,
-  MCP_BRIDGE_RUNTIME_IDLE_TIMEOUT: seconds,
-  MCP_BRIDGE_UPSTREAM_IDLE_TIMEOUT: seconds,
-  MCP_BRIDGE_STATE_DIR: path,
-  MCP_BRIDGE_MAX_OUTPUT: wholeNumber("number of characters", 16_777_216),
-  MCP_BRIDGE_OUTPUT_MODE: choice(["compact", "toon"], (text) => text.toLowerCase()),
-  MCP_BRIDGE_STATELESS: flag,
-  MCP_BRIDGE_LOG_LEVEL: choice(LOG_LEVELS, (text) => text.toUpperCase()),
-  MCP_BRIDGE_ALLOW_SELF_SERVER: flag,
-  MCP_BRIDGE_TRUST_PROJECT: flag,
-  MCP_BRIDGE_ADD_SERVERS: globs,
-  MCP_SERVERS_CONFIG: path,
-});
+/** What is said of one setting beside its schema. */
+interface Traits {
+  /** Where it is in the configuration file: keys with dots between. */
+  readonly key: string | undefined;
+  /** The flag of the command line that sets it, without its dashes. */
+  readonly flag: string | undefined;
+  /** A list that forbids: what stands in one place does not undo what stands in another. */
+  readonly addsUp: boolean;
+  /** The configuration file has an array for it. */
+  readonly isList: boolean;
+}
 
-/** The name of a variable that {@link settingsSchema} knows. */
-export type SettingName = keyof typeof settingsSchema.shape;
+const NO_TRAITS = { flag: undefined, addsUp: false, isList: false } as const;
+
+function row<S extends z.ZodType<unknown, string>>(
+  key: string | undefined,
+  schema: S,
+  traits: Partial<Traits> = {},
+): Traits & { readonly schema: S } {
+  return { ...NO_TRAITS, ...traits, key, schema };
+}
+
+/** One row for each variable that the bridge reads. Unknown variables are ignored. */
+export const SETTINGS = {
+  MCP_BRIDGE_RUNTIME: row(
+    "runtime",
+    choice(["auto", "podman", "docker"], (text) => text.toLowerCase()),
+  ),
+  MCP_BRIDGE_OCI_RUNTIME: row("ociRuntime", argument("the name or path of an OCI runtime")),
+  MCP_BRIDGE_IMAGE: row("image", argument("the name of a container image")),
+  MCP_BRIDGE_TIMEOUT: row("timeout", seconds),
+  MCP_BRIDGE_MAX_TIMEOUT: row("maxTimeout", seconds),
+  MCP_BRIDGE_MEMORY: row("memory", memory),
+  MCP_BRIDGE_PIDS: row("pids", wholeNumber("number of processes", 4_194_304)),
+  MCP_BRIDGE_CPUS: row("cpus", cpus),
+  MCP_BRIDGE_CONTAINER_USER: row("containerUser", containerUser),
+  MCP_BRIDGE_RUNTIME_IDLE_TIMEOUT: row("runtimeIdleTimeout", seconds),
+  MCP_BRIDGE_UPSTREAM_IDLE_TIMEOUT: row("upstreamIdleTimeout", seconds),
+  MCP_BRIDGE_STATE_DIR: row("stateDir", path),
+  MCP_BRIDGE_MAX_OUTPUT: row("maxOutput", wholeNumber("number of characters", 16_777_216)),
+  MCP_BRIDGE_OUTPUT_MODE: row(
+    "outputMode",
+    choice(["compact", "toon"], (text) => text.toLowerCase()),
+  ),
+  MCP_BRIDGE_STATELESS: row("stateless", flag),
+  MCP_BRIDGE_LOG_LEVEL: row(
+    "logLevel",
+    choice(LOG_LEVELS, (text) => text.toUpperCase()),
+  ),
+  MCP_BRIDGE_ALLOW_SELF_SERVER: row("allowSelfServer", flag),
+  MCP_BRIDGE_TRUST_PROJECT: row("trustProject", flag, { flag: "trust-project" }),
+  MCP_BRIDGE_ADD_SERVERS: row("addServers", serverGlobs, { isList: true }),
+  MCP_BRIDGE_ALLOW_SERVERS: row("policy.servers.allow", serverGlobs, { flag: "allow-server", isList: true }),
+  MCP_BRIDGE_DENY_SERVERS: row("policy.servers.deny", serverGlobs, {
+    flag: "deny-server",
+    isList: true,
+    addsUp: true,
+  }),
+  MCP_BRIDGE_ALLOW_TOOLS: row("policy.tools.allow", toolGlobs, { flag: "allow-tool", isList: true }),
+  MCP_BRIDGE_DENY_TOOLS: row("policy.tools.deny", toolGlobs, {
+    flag: "deny-tool",
+    isList: true,
+    addsUp: true,
+  }),
+  MCP_BRIDGE_READ_ONLY: row("policy.readOnly", flag, { flag: "read-only" }),
+  MCP_BRIDGE_MAX_CALLS_PER_RUN: row("policy.maxCallsPerRun", wholeNumber("number of calls", 1_000_000_000), {
+    flag: "max-calls",
+  }),
+  MCP_BRIDGE_AUDIT: row("audit.file", switchOrPath, { flag: "no-audit" }),
+  MCP_BRIDGE_AUDIT_ARGUMENTS: row(
+    "audit.arguments",
+    choice(["hash", "masked"], (text) => text.toLowerCase()),
+  ),
+  MCP_BRIDGE_CONFIG: row(undefined, path, { flag: "config" }),
+  MCP_SERVERS_CONFIG: row("serversConfig", path),
+} as const;
+
+/** The name of a variable that the bridge reads. */
+export type SettingName = keyof typeof SETTINGS;
+
+/** What a setting is once its text is understood. */
+export type SettingValue<N extends SettingName> = z.output<(typeof SETTINGS)[N]["schema"]>;
 
 /** All of them, in the order of the documentation. */
-export const SETTING_NAMES = Object.keys(settingsSchema.shape) as readonly SettingName[];
+export const SETTING_NAMES = Object.keys(SETTINGS) as readonly SettingName[];

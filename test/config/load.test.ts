@@ -41,6 +41,16 @@ test("has a default for everything", () => {
     allowSelfServer: false,
     trustProject: false,
     addServers: [],
+    policy: {
+      servers: { allow: undefined, deny: [] },
+      tools: { allow: undefined, deny: [] },
+      readOnly: undefined,
+      maxCalls: { count: 500, where: "MCP_BRIDGE_MAX_CALLS_PER_RUN" },
+    },
+    audit: {
+      file: join(resolveOwnFolders({}, HOME, process.platform).dataDir, "audit.jsonl"),
+      arguments: "hash",
+    },
     depth: 0,
     homeDir: HOME,
     projectDir: process.cwd(),
@@ -100,6 +110,22 @@ test.each([
   ["MCP_BRIDGE_ALLOW_SELF_SERVER", "0", { allowSelfServer: false }],
   ["MCP_BRIDGE_TRUST_PROJECT", "1", { trustProject: true }],
   ["MCP_BRIDGE_ADD_SERVERS", "notes, git*", { addServers: ["notes", "git*"] }],
+  [
+    "MCP_BRIDGE_ALLOW_SERVERS",
+    "a, b*",
+    { policy: { servers: { allow: { globs: ["a", "b*"], where: "MCP_BRIDGE_ALLOW_SERVERS" } } } },
+  ],
+  [
+    "MCP_BRIDGE_DENY_TOOLS",
+    "x/*",
+    { policy: { tools: { deny: [{ glob: "x/*", where: "MCP_BRIDGE_DENY_TOOLS" }] } } },
+  ],
+  ["MCP_BRIDGE_READ_ONLY", "true", { policy: { readOnly: { where: "MCP_BRIDGE_READ_ONLY" } } }],
+  ["MCP_BRIDGE_READ_ONLY", "0", { policy: { readOnly: undefined } }],
+  ["MCP_BRIDGE_MAX_CALLS_PER_RUN", "9", { policy: { maxCalls: { count: 9 } } }],
+  ["MCP_BRIDGE_AUDIT", "0", { audit: undefined }],
+  ["MCP_BRIDGE_AUDIT", "~/calls.jsonl", { audit: { file: "/home/u/calls.jsonl", arguments: "hash" } }],
+  ["MCP_BRIDGE_AUDIT_ARGUMENTS", "Masked", { audit: { arguments: "masked" } }],
   ["MCP_SERVERS_CONFIG", "/etc/mcp.json", { serversConfig: "/etc/mcp.json" }],
 ])("reads %s=%s", (name, value, expected) => {
   expect(loadConfig({ HOME, [name]: value })).toMatchObject(expected);
@@ -157,6 +183,11 @@ test.each([
   ["MCP_BRIDGE_MAX_OUTPUT", "64k", "a whole number of characters from 1 to 16777216"],
   ["MCP_BRIDGE_LOG_LEVEL", "verbose", "DEBUG, INFO, WARNING or ERROR"],
   ["MCP_BRIDGE_ALLOW_SELF_SERVER", "maybe", "1, true, 0 or false"],
+  ["MCP_BRIDGE_DENY_TOOLS", "a,,b", "tools or globs with commas between, such as delete_*,notes/read_*"],
+  ["MCP_BRIDGE_READ_ONLY", "yes", "1, true, 0 or false"],
+  ["MCP_BRIDGE_MAX_CALLS_PER_RUN", "0", "a whole number of calls from 1 to 1000000000"],
+  ["MCP_BRIDGE_AUDIT", "/a\0b", "1, true, 0, false or a path"],
+  ["MCP_BRIDGE_AUDIT_ARGUMENTS", "all", "hash or masked"],
   ["MCP_SERVERS_CONFIG", "/a\0b", "a path"],
 ])("rejects %s=%j", (name, value, expected) => {
   const error = faultOf({ HOME, [name]: value });
@@ -187,6 +218,30 @@ test("puts overrides above the environment", () => {
 
   expect(config.pids).toBe(64);
   expect(faultOf({ HOME }, { MCP_BRIDGE_PIDS: "0" }).message).toStartWith('MCP_BRIDGE_PIDS is "0"');
+});
+
+test("names the flag that is wrong", () => {
+  expect(faultOf({ HOME }, { MCP_BRIDGE_MAX_CALLS_PER_RUN: "many" })).toMatchObject({
+    message: '--max-calls is "many": expected a whole number of calls from 1 to 1000000000',
+    hint: "Correct it, or leave out --max-calls for the default.",
+  });
+});
+
+test("adds up what is denied, and takes what is allowed from the first that says it", () => {
+  const names = ["MCP_BRIDGE_ALLOW_SERVERS", "MCP_BRIDGE_DENY_SERVERS"] as const;
+  const env = Object.fromEntries(names.map((name) => [name, "env"]));
+  const { servers } = loadConfig(
+    { HOME, ...env },
+    Object.fromEntries(names.map((name) => [name, "flag"])),
+  ).policy;
+
+  expect(servers).toEqual({
+    allow: { globs: ["flag"], where: "--allow-server" },
+    deny: [
+      { glob: "flag", where: "--deny-server" },
+      { glob: "env", where: "MCP_BRIDGE_DENY_SERVERS" },
+    ],
+  });
 });
 
 test("keeps the whole environment for the engine, without what is not set", () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { findNearest } from "../../src/cli/nearest.ts";
+import { findNearest } from "../../src/core/nearest.ts";
 
 const NAMES = ["serve", "run", "--timeout", "--servers", "--version"];
 

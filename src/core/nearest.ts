@@ -1,4 +1,4 @@
-import { editDistance } from "../core/edit-distance.ts";
+import { editDistance } from "./edit-distance.ts";
 
 /** No name of ours is longer, and nothing much longer is like one. */
 const MAX_COMPARED = 64;

@@ -1,0 +1,21 @@
+/** Whether `text` fits a glob of `*` (any characters) and `?` (one character). Takes at most length times length steps. */
+export function matchesGlob(glob: string, text: string): boolean {
+  let at = 0;
+  let place = 0;
+  let star = -1;
+  let retry = 0;
+  while (place < text.length) {
+    if (glob[at] === "*") {
+      star = at++;
+      retry = place;
+    } else if (at < glob.length && (glob[at] === "?" || glob[at] === text[place])) {
+      at += 1;
+      place += 1;
+    } else if (star !== -1) {
+      at = star + 1;
+      place = ++retry;
+    } else return false;
+  }
+  while (glob[at] === "*") at += 1;
+  return at === glob.length;
+}
