@@ -76,7 +76,7 @@ function environment(home: string): Record<string, string> {
     if (existsSync(name === "DOCKER_CONFIG" ? join(folder, "config.json") : folder)) env[name] = folder;
   }
   for (const [name, value] of Object.entries(process.env)) if (value !== undefined) env[name] = value;
-  return { ...env, HOME: home };
+  return { ...env, HOME: home, MCP_BRIDGE_AUDIT: join(home, "audit.jsonl") };
 }
 
 /** Runs `use` with a client of the server; on failure shows what the server wrote to stderr. */

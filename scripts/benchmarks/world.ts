@@ -106,5 +106,12 @@ function environment(home: string): Record<string, string> {
     if (existsSync(join(homedir(), path))) env[name] = join(homedir(), path);
   }
   for (const [name, value] of Object.entries(process.env)) if (value !== undefined) env[name] = value;
-  return { ...env, HOME: home, MCP_BRIDGE_MAX_TIMEOUT: "60", MCP_BRIDGE_TIMEOUT: "60" };
+  return {
+    ...env,
+    HOME: home,
+    MCP_BRIDGE_MAX_TIMEOUT: "60",
+    MCP_BRIDGE_TIMEOUT: "60",
+    MCP_BRIDGE_MAX_CALLS_PER_RUN: "100000",
+    MCP_BRIDGE_AUDIT: join(home, "audit.jsonl"), // as users have it, and not in their log
+  };
 }

@@ -28,6 +28,8 @@ export function openUpstream(config: Config, { log, selfPath }: UpstreamPorts): 
     dataDir: config.dataDir,
     cacheDir: config.cacheDir,
     addable: config.addServers,
+    maxCalls: config.policy.maxCalls,
+    audit: config.audit,
     idleMs: config.upstreamIdleTimeoutMs,
     log,
   });

@@ -2,6 +2,7 @@ declare global {
   interface JSON {
     /** ECMAScript 2026: an object that `JSON.stringify` writes as exactly this text. */
     rawJSON(text: string): object;
+    isRawJSON(value: unknown): boolean;
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Config } from "../config/config.ts";
 import { assignPythonNames } from "../core/python-names.ts";
+import { applyToolPolicy, createAccessJudge } from "./access.ts";
 import { collect } from "./collect.ts";
 import { createJudges, type JudgeOptions } from "./judges/create-judges.ts";
 import { type Judge, judgeServers } from "./judges/judge.ts";
@@ -21,7 +22,10 @@ export async function discover(config: Config, options: JudgeOptions = {}): Prom
   const problems = [...collection.problems, ...court.problems, ...judged.flatMap(describeSelf)];
   const named = settleNames(merge(judged), problems);
   const aliases = assignPythonNames(named.map(({ name }) => name));
-  const servers = named.map((server, index) => ({ ...server, alias: aliases[index] ?? "" }));
+  const aliased = named.map((server, index) => ({ ...server, alias: aliases[index] ?? "" }));
+  // The user's own settings go by the names that servers are listed under.
+  const allowed = await judgeServers(aliased, [createAccessJudge(config.policy.servers)]);
+  const servers = allowed.map((server) => applyToolPolicy(server, config.policy));
   return { servers, problems, valueFiles: [...new Set(collection.valueFiles)] };
 }
 

@@ -67,6 +67,18 @@ export interface ToolFilter {
   /** `undefined`: all. */
   readonly allow: readonly string[] | undefined;
   readonly deny: readonly string[];
+  /** What our own settings say beside; absent: nothing. */
+  readonly policy?: ToolPolicy;
+}
+
+/** What the user's settings for us say about the tools of one server. `where` and `readOnly` name the setting. */
+export interface ToolPolicy {
+  /** `undefined`: all. */
+  readonly allow: { readonly globs: readonly string[]; readonly where: string } | undefined;
+  /** `rule` is the pattern as it was written, with its setting. */
+  readonly deny: readonly { readonly glob: string; readonly rule: string; readonly where: string }[];
+  /** `undefined`: tools may change things. */
+  readonly readOnly: string | undefined;
 }
 
 /** One upstream server as configuration files define it. */

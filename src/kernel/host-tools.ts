@@ -130,6 +130,8 @@ export interface PromptRequest {
  * not connected is, on first use, unless a method says otherwise.
  */
 export interface HostTools {
+  /** An execution begins: what it may ask of servers is counted anew. */
+  beginRun(): void;
   /** All usable servers, without starting any. Asynchronous, since the first call reads the configuration files. */
   servers(): Promise<readonly ServerName[]>;
   /** As `servers`, with what is known of each; the first call reads what is kept on disk. */

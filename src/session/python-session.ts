@@ -133,6 +133,7 @@ class PythonSession implements Session {
         filename: request.script?.filename ?? null,
       };
       const startedAt = performance.now();
+      this.#options.tools.beginRun();
       let waits: readonly UnderWay[] = [];
       const onCut = () => {
         waits = this.#desk.underWay();

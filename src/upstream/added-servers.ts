@@ -1,7 +1,7 @@
 import type { BridgeError } from "../core/errors.ts";
+import { matchesGlob } from "../core/glob.ts";
 import type { Discovery, ServerDefinition } from "../discovery/server-definition.ts";
 import { explainUnusable, notUsable } from "./availability.ts";
-import { matchesGlob } from "./tool-filter.ts";
 
 /** The servers that are switched off and that sessions may add to what they use, as the user permits it. */
 export class AddableServers {

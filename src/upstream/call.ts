@@ -19,7 +19,7 @@ import { MAX_RESULT_BYTES, REFUSED_RESULT_CODE } from "./messages.ts";
 import { listNames, nearestNames } from "./names.ts";
 import { isGone } from "./server-faults.ts";
 import type { Use } from "./server-slot.ts";
-import { refusingRule } from "./tool-filter.ts";
+import { type Refusal, refusalOf } from "./tool-filter.ts";
 
 const MAX_WORDS_CHARS = 10_000;
 const MAY_HAVE_RUN = "The call may have taken effect.";
@@ -37,20 +37,19 @@ export async function listTools(
   signal: AbortSignal,
 ): Promise<readonly ToolSummary[]> {
   const tools = await listAll(server, signal);
-  return tools.filter(({ name }) => refusingRule(filter, name) === undefined);
+  return tools.filter((tool) => refusalOf(filter, tool) === undefined);
 }
 
 /**
- * Calls one tool, by its name or alias; rejects with an `UPSTREAM_*` error or `LIMIT_EXCEEDED`. It is sent once: a call
- * that failed may have done its work, and only who made it can know whether to make it again.
+ * Calls one tool, by its own name as {@link resolveTool} gave it; rejects with an `UPSTREAM_*` error or `LIMIT_EXCEEDED`.
+ * It is sent once: a call that failed may have done its work, and only who made it can know whether to make it again.
  */
 export async function callTool(
   server: LiveServer,
   definition: ServerDefinition,
-  call: ToolCall,
+  { tool: name, arguments: args }: Omit<ToolCall, "server">,
   { signal, peer }: Use,
 ): Promise<ToolResult> {
-  const name = await resolveTool(server, definition, call.tool, signal);
   const what = `the call of tool ${JSON.stringify(name)} of server ${JSON.stringify(definition.name)}`;
   if (signal.aborted) throw abortedError(signal, what);
   const { callMs } = definition;
@@ -59,7 +58,7 @@ export async function callTool(
   try {
     const { client } = server.connection;
     server.relay.wantLogs(client, peer);
-    const params = { name, arguments: { ...call.arguments }, ...metaOf(client, peer) };
+    const params = { name, arguments: { ...args }, ...metaOf(client, peer) };
     const result = await client.request({ method: "tools/call", params }, resultSchema, {
       signal: limited,
       timeout: MAX_TIMER_MS, // the signal is what ends a call, not a limit that nobody set
@@ -101,11 +100,16 @@ async function listAll(server: LiveServer, signal: AbortSignal): Promise<readonl
   }
 }
 
-async function resolveTool(
+/**
+ * The name of a tool that may be called, by its name or alias; rejects with an `UPSTREAM_*` error. `onFound` is told the
+ * name also of a tool that may not.
+ */
+export async function resolveTool(
   server: LiveServer,
   definition: ServerDefinition,
   wanted: string,
   signal: AbortSignal,
+  onFound: (name: string) => void,
 ): Promise<string> {
   const find = (tools: readonly ToolSummary[]) =>
     tools.find(({ name }) => name === wanted) ?? tools.find(({ alias }) => alias === wanted);
@@ -118,15 +122,23 @@ async function resolveTool(
   if (found === undefined) {
     throw unknownTool(definition.name, wanted, await listTools(server, definition, signal));
   }
-  const rule = refusingRule(definition.tools, found.name);
-  if (rule !== undefined) throw forbiddenTool(definition, found.name, rule);
+  onFound(found.name);
+  const refusal = refusalOf(definition.tools, found);
+  if (refusal !== undefined) throw forbiddenTool(definition, found.name, refusal);
   return found.name;
 }
 
-function forbiddenTool({ name: server, origins }: ServerDefinition, tool: string, rule: string): BridgeError {
+function forbiddenTool(
+  { name: server, origins }: ServerDefinition,
+  tool: string,
+  { rule, setting }: Refusal,
+): BridgeError {
   const message = `tool ${JSON.stringify(tool)} of server ${JSON.stringify(server)} may not be used: ${rule}`;
   return new BridgeError("UPSTREAM_NOT_USABLE", message, {
-    hint: `Only the user can allow it, in the entry ${JSON.stringify(origins[0].key)} of ${origins[0].client}.`,
+    hint:
+      setting === undefined
+        ? `Only the user can allow it, in the entry ${JSON.stringify(origins[0].key)} of ${origins[0].client}.`
+        : `Only the user can allow it, by changing ${setting}.`,
     data: { server, tool },
   });
 }

@@ -3,6 +3,7 @@ import type { HostTools, ServerDetails, ServerName, ToolQuery, ToolSummary } fro
 import { waitFor } from "./abort.ts";
 import { type AddableServers, AddedServers } from "./added-servers.ts";
 import { explainUnusable, notUsable } from "./availability.ts";
+import { type CallFacts, type CallWatch, createFacts } from "./call-watch.ts";
 import type { CatalogueReader } from "./catalogue/catalogue.ts";
 import type { ClientPeer } from "./client-peer.ts";
 import type { Learner } from "./learner.ts";
@@ -28,6 +29,7 @@ export interface SessionToolsOptions {
   /** The client of the session. */
   readonly peer: ClientPeer | undefined;
   readonly addable: AddableServers;
+  readonly watch: CallWatch;
   /** What `~` stands for. */
   readonly home: string | undefined;
   /** Milliseconds for one page of a list. */
@@ -51,6 +53,7 @@ export function createSessionTools({
   finder,
   peer,
   addable,
+  watch,
   home,
   listMs,
 }: SessionToolsOptions): HostTools {
@@ -68,12 +71,34 @@ export function createSessionTools({
     name: string,
     signal: AbortSignal,
     work: (live: LiveServer, definition: ServerDefinition) => Promise<T>,
+    onFound?: (definition: ServerDefinition) => void,
   ): Promise<T> => {
     const definition = await find(name, signal);
+    onFound?.(definition);
     const unusable = explainUnusable(definition, home);
     if (unusable !== undefined) throw notUsable(definition, unusable);
     return pool.use(definition, { signal, peer }, (live) => work(live, definition));
   };
+
+  /** The same for what counts as a call of the server, and is written down. */
+  const call = <T extends object>(
+    facts: CallFacts,
+    signal: AbortSignal,
+    work: (live: LiveServer, definition: ServerDefinition) => Promise<T>,
+  ): Promise<T> =>
+    watch.watch(facts, () =>
+      use(
+        facts.server,
+        signal,
+        (live, definition) => {
+          facts.mask = live.connection.mask;
+          return work(live, definition);
+        },
+        ({ name }) => {
+          facts.server = name;
+        },
+      ),
+    );
 
   const listTools = (name: string, signal: AbortSignal): Promise<readonly ToolSummary[]> =>
     use(name, signal, async (live, definition) => {
@@ -100,6 +125,7 @@ export function createSessionTools({
   });
 
   return {
+    beginRun: () => watch.beginRun(),
     async servers() {
       return nameUsable(added.applyTo(await registry.current()));
     },
@@ -115,11 +141,16 @@ export function createSessionTools({
     async toolDocs(server, signal) {
       return (await knownTools(await find(server, signal))) ?? listTools(server, signal);
     },
-    callTool: (call, signal) =>
-      use(call.server, signal, async (live, definition) => {
-        const { callTool } = await loadCalls();
-        return callTool(live, definition, call, { signal, peer });
-      }),
+    callTool(wanted, signal) {
+      const facts = createFacts("tools/call", wanted.server, wanted.arguments, wanted.tool);
+      return call(facts, signal, async (live, definition) => {
+        const { callTool, resolveTool } = await loadCalls();
+        const tool = await resolveTool(live, definition, wanted.tool, signal, (name) => {
+          facts.tool = name;
+        });
+        return callTool(live, definition, { tool, arguments: wanted.arguments }, { signal, peer });
+      });
+    },
     async describeServer(server, signal) {
       const definition = await find(server, signal);
       const tools = await knownTools(definition);
@@ -152,25 +183,28 @@ export function createSessionTools({
       return describe(await find(name, signal), tools);
     },
     listResources: (server, signal) =>
-      use(server, signal, async (live) => {
+      call(createFacts("resources/list", server, {}), signal, async (live) => {
         const { listResources } = await import("./resources.ts");
         return listResources(live, { pageMs: listMs, signal });
       }),
     readResource: (server, uri, signal) =>
-      use(server, signal, async (live) => {
+      call(createFacts("resources/read", server, { uri }), signal, async (live) => {
         const { readResource } = await import("./resources.ts");
         return readResource(live, uri, signal);
       }),
     listPrompts: (server, signal) =>
-      use(server, signal, async (live) => {
+      call(createFacts("prompts/list", server, {}), signal, async (live) => {
         const { listPrompts } = await import("./resources.ts");
         return listPrompts(live, { pageMs: listMs, signal });
       }),
-    getPrompt: (request, signal) =>
-      use(request.server, signal, async (live) => {
+    getPrompt(request, signal) {
+      const { server, prompt, arguments: args } = request;
+      const facts = createFacts("prompts/get", server, { name: prompt, arguments: args });
+      return call(facts, signal, async (live) => {
         const { getPrompt } = await import("./resources.ts");
         return getPrompt(live, request, signal);
-      }),
+      });
+    },
   };
 }
 

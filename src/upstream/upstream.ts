@@ -4,7 +4,10 @@ import { shellPath } from "../core/shell-word.ts";
 import type { Discovery, DiscoveryProblem, ServerDefinition } from "../discovery/server-definition.ts";
 import type { HostTools } from "../kernel/host-tools.ts";
 import { AddableServers } from "./added-servers.ts";
+import { AuditLog, type AuditLogOptions } from "./audit/audit-log.ts";
 import { explainUnusable, notUsable } from "./availability.ts";
+import { CallCap, type CallCapOptions } from "./call-cap.ts";
+import { CallWatch } from "./call-watch.ts";
 import { Catalogue, type CatalogueReader, type KnownServer } from "./catalogue/catalogue.ts";
 import type { ClientPeer } from "./client-peer.ts";
 import { type Clock, systemClock } from "./clock.ts";
@@ -30,6 +33,10 @@ export interface UpstreamOptions {
   readonly env: Readonly<Record<string, string>>;
   /** Names or globs of servers that are switched off and that a session may add; absent: none. */
   readonly addable?: readonly string[];
+  /** How many calls one execution may make; absent: as many as it wants. */
+  readonly maxCalls?: CallCapOptions;
+  /** Where it is written down what was called; absent: nowhere. */
+  readonly audit?: Omit<AuditLogOptions, "log"> | undefined;
   /** Variables that every server gets beside, such as the depth guard. */
   readonly childEnv?: Readonly<Record<string, string>>;
   /** Where the tools of servers are remembered; absent: in memory alone. */
@@ -108,10 +115,11 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   });
   const finder = new ToolFinder(catalogue);
   const learner = new Learner({ pool, catalogue, log });
+  const audit = options.audit === undefined ? undefined : new AuditLog({ ...options.audit, log });
   const close = async () => {
     learner.close();
     await pool.close();
-    await catalogue.close();
+    await Promise.all([catalogue.close(), audit?.close()]);
   };
   return {
     openSession(peer) {
@@ -125,6 +133,10 @@ export function createUpstream(options: UpstreamOptions): Upstream {
         finder,
         peer,
         addable,
+        watch: new CallWatch({
+          cap: options.maxCalls === undefined ? undefined : new CallCap(options.maxCalls),
+          audit,
+        }),
         home: env["HOME"],
         listMs,
       });

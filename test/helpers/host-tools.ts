@@ -6,6 +6,7 @@ export function createHostTools(says: Partial<HostTools> = {}): HostTools {
     throw new Error("the test did not expect this request");
   };
   return {
+    beginRun: () => undefined,
     servers: async () => [],
     listServers: async () => [],
     connect: async () => undefined,

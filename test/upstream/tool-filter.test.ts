@@ -1,30 +1,8 @@
-import { expect, test } from "bun:test";
-import { matchesGlob, refusingRule } from "../../src/upstream/tool-filter.ts";
+import { describe, expect, test } from "bun:test";
+import type { ToolPolicy } from "../../src/discovery/server-definition.ts";
+import { refusalOf } from "../../src/upstream/tool-filter.ts";
 
-test.each([
-  ["*", "", true],
-  ["*", "anything", true],
-  ["get_*", "get_x", true],
-  ["get_*", "get_", true],
-  ["get_*", "forget_x", false],
-  ["g?t", "get", true],
-  ["g?t", "gt", false],
-  ["*_x", "a_x_x", true],
-  ["a*b*c", "a-b-b-c", true],
-  ["a*b*c", "a-c-b", false],
-  ["a.c", "abc", false],
-  ["[ab]", "a", false],
-  ["", "", true],
-  ["", "a", false],
-])("the glob %p and the name %p: %p", (glob, name, fits) => {
-  expect(matchesGlob(glob, name)).toBe(fits);
-});
-
-test("a glob made to be slow is not", () => {
-  const started = performance.now();
-  expect(matchesGlob(`${"*a".repeat(50)}b`, "a".repeat(10_000))).toBe(false);
-  expect(performance.now() - started).toBeLessThan(1000);
-});
+const TOOL = { name: "get", alias: "get" };
 
 test.each([
   [undefined, [], undefined],
@@ -33,5 +11,51 @@ test.each([
   [["set*"], [], "it is not among the tools that its definition allows"],
   [[], [], "it is not among the tools that its definition allows"],
 ] as const)("allow %p and deny %p say of a tool: %p", (allow, deny, rule) => {
-  expect(refusingRule({ allow, deny }, "get")).toBe(rule as string);
+  expect(refusalOf({ allow, deny }, TOOL)?.rule).toBe(rule as string);
+});
+
+const OPEN: ToolPolicy = { allow: undefined, deny: [], readOnly: undefined };
+const DENIED = { glob: "get_*", rule: '"get_*" of --deny-tool', where: "--deny-tool" };
+
+function refusal(policy: Partial<ToolPolicy>, tool: Parameters<typeof refusalOf>[1]) {
+  return refusalOf({ allow: undefined, deny: [], policy: { ...OPEN, ...policy } }, tool);
+}
+
+describe("the user's own settings", () => {
+  test.each([
+    ["get_x", "get_x", '"get_*" of --deny-tool forbids it'],
+    ["get-x", "get_x", '"get_*" of --deny-tool forbids it'], // by its alias
+    ["set", "set", undefined],
+  ])("deny the tool %j with the alias %j: %p", (name, alias, rule) => {
+    expect(refusal({ deny: [DENIED] }, { name, alias })?.rule).toBe(rule as string);
+  });
+
+  test("allow by the tool's own name alone, which its server cannot choose by another tool's", () => {
+    const allow = { globs: ["get_x"], where: "MCP_BRIDGE_ALLOW_TOOLS" };
+    expect(refusal({ allow }, { name: "get_x", alias: "get_x" })).toBeUndefined();
+    expect(refusal({ allow }, { name: "get-x", alias: "get_x" })).toEqual({
+      rule: "MCP_BRIDGE_ALLOW_TOOLS does not name it",
+      setting: "MCP_BRIDGE_ALLOW_TOOLS",
+    });
+  });
+
+  test.each([
+    [{ readOnlyHint: true }, undefined],
+    [{ readOnlyHint: true, destructiveHint: false }, undefined],
+    [{ readOnlyHint: true, destructiveHint: true }, "says that it changes things"],
+    [{ readOnlyHint: false }, "says that it changes things"],
+    [{ title: "x" }, "does not say that of it"],
+    [undefined, "does not say that of it"],
+  ])("let a tool with %j be called when only reading is allowed: %p", (annotations, what) => {
+    const tool = { ...TOOL, ...(annotations === undefined ? {} : { annotations }) };
+    const rule = `--read-only is on for tools that only read, and its server ${what}`;
+    expect(refusal({ readOnly: "--read-only" }, tool)?.rule).toBe(
+      (what === undefined ? undefined : rule) as string,
+    );
+  });
+
+  test("do not undo what the definition forbids", () => {
+    const policy = { ...OPEN, allow: { globs: ["*"], where: "w" } };
+    expect(refusalOf({ allow: undefined, deny: ["get"], policy }, TOOL)?.setting).toBeUndefined();
+  });
 });

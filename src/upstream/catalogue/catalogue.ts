@@ -4,7 +4,7 @@ import type { Closable } from "../../core/lifecycle.ts";
 import type { Log } from "../../core/log.ts";
 import type { ServerDefinition } from "../../discovery/server-definition.ts";
 import type { ToolSummary } from "../../kernel/host-tools.ts";
-import { refusingRule } from "../tool-filter.ts";
+import { refusalOf } from "../tool-filter.ts";
 import { CatalogueFiles } from "./files.ts";
 import { parseStoredServer, renderStoredServer, type StoredServer } from "./stored-server.ts";
 
@@ -88,7 +88,7 @@ export class Catalogue implements CatalogueReader, Closable {
     if (server === undefined) return undefined;
     const made = this.#views.get(server);
     if (made !== undefined && isDeepStrictEqual(made.filter, definition.tools)) return made.view;
-    const tools = server.tools.filter(({ name }) => refusingRule(definition.tools, name) === undefined);
+    const tools = server.tools.filter((tool) => refusalOf(definition.tools, tool) === undefined);
     const view = { tools, fetchedAt: server.fetchedAt, info: server.info };
     this.#views.set(server, { filter: definition.tools, view });
     return view;

@@ -65,6 +65,7 @@ export function bridgeEnv(
   return {
     ...engineEnv,
     HOME: home,
+    MCP_BRIDGE_AUDIT: join(home, ".local/share/sandpy/audit.jsonl"), // also where our own folders are not below the home
     MCP_BRIDGE_RUNTIME: engine,
     ...(image === undefined ? {} : { MCP_BRIDGE_IMAGE: image }),
     ...extra,

@@ -1,0 +1,27 @@
+import { expect, test } from "bun:test";
+import { matchesGlob } from "../../src/core/glob.ts";
+
+test.each([
+  ["*", "", true],
+  ["*", "anything", true],
+  ["get_*", "get_x", true],
+  ["get_*", "get_", true],
+  ["get_*", "forget_x", false],
+  ["g?t", "get", true],
+  ["g?t", "gt", false],
+  ["*_x", "a_x_x", true],
+  ["a*b*c", "a-b-b-c", true],
+  ["a*b*c", "a-c-b", false],
+  ["a.c", "abc", false],
+  ["[ab]", "a", false],
+  ["", "", true],
+  ["", "a", false],
+])("the glob %p and the name %p: %p", (glob, name, fits) => {
+  expect(matchesGlob(glob, name)).toBe(fits);
+});
+
+test("a glob made to be slow is not", () => {
+  const started = performance.now();
+  expect(matchesGlob(`${"*a".repeat(50)}b`, "a".repeat(10_000))).toBe(false);
+  expect(performance.now() - started).toBeLessThan(1000);
+});

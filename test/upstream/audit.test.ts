@@ -1,0 +1,259 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { createHash } from "node:crypto";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseExactJson } from "../../src/core/exact-json.ts";
+import { createLog } from "../../src/core/log.ts";
+import { type AuditEntry, canonicalJson, renderAuditLine } from "../../src/upstream/audit/audit-line.ts";
+import { AuditLog } from "../../src/upstream/audit/audit-log.ts";
+import type { Script } from "../fixtures/servers/scripted-server.ts";
+import { createRig, faultOf, type Rig, scripted, soon, until } from "./harness.ts";
+
+let folder: string;
+let file: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "sandpy-audit-"));
+  file = join(folder, "data/audit.jsonl");
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+type Line = Readonly<Record<string, unknown>>;
+
+function lines(): readonly Line[] {
+  return readFileSync(file, "utf8")
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Line);
+}
+
+function createFx(script: Script, how: "hash" | "masked" = "hash", env = {}): Rig {
+  const capabilities = { prompts: {} };
+  return createRig([scripted("fx", { resources: [], capabilities, ...script }, { env })], {
+    audit: { file, arguments: how },
+    maxCalls: { count: 20, where: "w" },
+  });
+}
+
+const hashOf = (json: string) => createHash("sha256").update(json).digest("hex");
+
+describe("the audit log of calls", () => {
+  test("has a line for each, with how it ended, and a hash for the arguments", async () => {
+    const rig = createFx({
+      tools: {
+        "get-it": {},
+        fails: { result: '{"isError":true,"content":[]}' },
+        no: { error: { code: -32602, message: "a secret told by the server" } },
+        mute: { mute: true },
+      },
+    });
+    const call = (tool: string, signal = soon(), args = {}) =>
+      rig.upstream.callTool({ server: "fx", tool, arguments: args }, signal);
+    const stop = new AbortController();
+    await call("get_it", soon(), { b: 1, a: { d: [2], c: "x" } });
+    await call("fails");
+    await faultOf(call("no"));
+    await faultOf(call("nothing"));
+    await faultOf(call("mute", AbortSignal.timeout(50)));
+    const calling = faultOf(call("mute", stop.signal));
+    stop.abort();
+    await calling;
+    await faultOf(rig.upstream.readResource("fx", "note:1?token=abc", soon()));
+    await faultOf(rig.upstream.getPrompt({ server: "fx", prompt: "p", arguments: { n: "1" } }, soon()));
+    await rig.upstream.listResources("fx", soon());
+    await faultOf(rig.upstream.openSession().callTool({ server: "gone", tool: "t", arguments: {} }, soon()));
+    await rig.upstream.close();
+
+    const empty = { argumentsHash: hashOf("{}") };
+    const found = lines();
+    expect(found.map(({ time: _, session: __, ms: ___, ...rest }) => rest)).toEqual([
+      { server: "fx", tool: "get-it", argumentsHash: hashOf('{"a":{"c":"x","d":[2]},"b":1}'), outcome: "ok" },
+      { server: "fx", tool: "fails", ...empty, outcome: "error" },
+      { server: "fx", tool: "no", ...empty, outcome: "error", code: "UPSTREAM_FAILED" },
+      { server: "fx", tool: "nothing", ...empty, outcome: "error", code: "UPSTREAM_UNKNOWN_TOOL" },
+      { server: "fx", tool: "mute", ...empty, outcome: "timeout", code: "UPSTREAM_TIMEOUT" },
+      { server: "fx", tool: "mute", ...empty, outcome: "cancelled", code: "CANCELLED" },
+      {
+        server: "fx",
+        method: "resources/read",
+        argumentsHash: hashOf('{"uri":"note:1?token=abc"}'),
+        outcome: "error",
+        code: "UPSTREAM_FAILED",
+      },
+      {
+        server: "fx",
+        method: "prompts/get",
+        argumentsHash: hashOf('{"arguments":{"n":"1"},"name":"p"}'),
+        outcome: "error",
+        code: "UPSTREAM_FAILED",
+      },
+      { server: "fx", method: "resources/list", ...empty, outcome: "ok" },
+      { server: "gone", tool: "t", ...empty, outcome: "error", code: "UPSTREAM_UNKNOWN_SERVER" },
+    ]);
+    const sessions = found.map(({ session }) => session);
+    expect(new Set(sessions.slice(0, -1)).size).toBe(1);
+    expect(sessions.at(-1)).not.toBe(sessions[0]);
+    for (const { time, ms } of found) {
+      expect(new Date(String(time)).toISOString()).toBe(String(time));
+      expect(ms).toBeNumber();
+    }
+    expect(found[4]?.["ms"]).toBeGreaterThanOrEqual(45);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(readFileSync(file, "utf8")).not.toContain("secret");
+  });
+
+  test("has the arguments without secrets where that is asked for", async () => {
+    const TOKEN = "hunter2-hunter2";
+    const rig = createFx({ tools: { put: {} } }, "masked", { API: TOKEN });
+    const args = { text: `with ${TOKEN} in it`, password: "p", to: "me", items: [1, true, null] };
+    await rig.upstream.callTool({ server: "fx", tool: "put", arguments: args }, soon());
+    await rig.upstream.close();
+
+    expect(lines()[0]?.["arguments"]).toEqual({
+      text: "with *** in it",
+      password: "***",
+      to: "me",
+      items: [1, true, null],
+    });
+    expect(readFileSync(file, "utf8")).not.toContain(TOKEN);
+  });
+
+  test("has a refused call with its code, and a flood of those beyond the limit once a run", async () => {
+    const server = scripted("fx", { tools: { del: {}, get: {} } });
+    const deny = [{ glob: "del", rule: "r", where: "w" }];
+    const policy = { allow: undefined, deny, readOnly: undefined };
+    const rig = createRig([{ ...server, tools: { ...server.tools, policy } }], {
+      audit: { file, arguments: "hash" },
+      maxCalls: { count: 1, where: "w" },
+    });
+    const call = (tool: string) =>
+      faultOf(rig.upstream.callTool({ server: "fx", tool, arguments: {} }, soon()));
+    for (const run of [1, 2]) {
+      rig.upstream.beginRun();
+      await call("del");
+      for (let count = 0; count < 50 * run; count++) await call("get");
+    }
+    await rig.upstream.close();
+
+    const once = [
+      ["del", "refused", "UPSTREAM_NOT_USABLE"],
+      ["get", "refused", "LIMIT_EXCEEDED"],
+    ];
+    expect(lines().map(({ tool, outcome, code }) => [tool, outcome, code])).toEqual([...once, ...once]);
+  });
+
+  test("is written while the bridge runs", async () => {
+    await using rig = createFx({ tools: { get: {} } });
+    await rig.upstream.callTool({ server: "fx", tool: "get", arguments: {} }, soon());
+    await until(() => readdirSync(folder).length > 0 && lines().length === 1);
+  });
+});
+
+const ENTRY: AuditEntry = {
+  at: 0,
+  session: "s",
+  server: "fx",
+  method: "tools/call",
+  tool: "t",
+  arguments: {},
+  outcome: "ok",
+  code: undefined,
+  ms: 1.23456,
+  mask: (text) => text,
+};
+
+describe("a log", () => {
+  test("that cannot be written says so once, and tells later how many lines are missing", async () => {
+    writeFileSync(join(folder, "data"), "in the way");
+    const logged: string[] = [];
+    const log = createLog("INFO", (line) => logged.push(line));
+    const audit = new AuditLog({ file, arguments: "hash", log });
+    for (let count = 0; count < 300; count++) audit.record(ENTRY);
+    await until(() => logged.length > 0);
+    audit.record(ENTRY);
+    await until(() => logged.length === 1);
+    rmSync(join(folder, "data"));
+    audit.record(ENTRY);
+    await audit.close();
+
+    expect(logged).toEqual([expect.stringMatching(/^WARNING sandpy: calls of tools cannot be written down/)]);
+    const [gap, ...rest] = lines();
+    expect(gap?.["lost"]).toBeGreaterThanOrEqual(300);
+    expect(Number(gap?.["lost"]) + rest.length).toBe(302);
+  });
+
+  test("takes no more than it can hold while the disk is slow", async () => {
+    const audit = new AuditLog({ file, arguments: "hash", log: createLog("ERROR", () => undefined) });
+    for (let count = 0; count < 12_000; count++) audit.record(ENTRY);
+    await audit.close();
+    const found = lines();
+    expect(found.length).toBe(10_001);
+    expect(found.find(({ lost }) => lost !== undefined)).toMatchObject({ lost: 2000 });
+  });
+
+  test("is put aside when it is full", async () => {
+    const log = createLog("ERROR", () => undefined);
+    const audit = new AuditLog({ file, arguments: "hash", log, maxBytes: 100_000 });
+    for (let count = 0; count < 5000; count++) audit.record(ENTRY);
+    await audit.close();
+    expect(readdirSync(join(folder, "data")).sort()).toEqual([
+      "audit.jsonl",
+      "audit.jsonl.1",
+      "audit.jsonl.2",
+      "audit.jsonl.3",
+    ]);
+    for (const name of readdirSync(join(folder, "data"))) {
+      expect(statSync(join(folder, "data", name)).size).toBeLessThanOrEqual(100_000);
+    }
+  });
+
+  test("makes nothing before something is called", async () => {
+    await new AuditLog({ file, arguments: "hash", log: createLog("ERROR", () => undefined) }).close();
+    expect(readdirSync(folder)).toEqual([]);
+  });
+});
+
+describe("a line", () => {
+  test("is one line of JSON", () => {
+    expect(renderAuditLine({ ...ENTRY, tool: "a\nb", code: "X" }, "hash")).toBe(
+      `{"time":"1970-01-01T00:00:00.000Z","session":"s","server":"fx","tool":"a\\nb","argumentsHash":"${hashOf("{}")}","outcome":"ok","code":"X","ms":1.23}\n`,
+    );
+  });
+
+  test.each([
+    ['{"b":1,"a":2}', '{"a":2,"b":1}'],
+    ['{"a":{"y":null,"x":[{"d":1,"c":"é\\n"}]}}', '{"a":{"x":[{"c":"é\\n","d":1}],"y":null}}'],
+    ['{"n":12345678901234567890}', '{"n":12345678901234567890}'],
+    ['{"__proto__":{"b":1,"a":2}}', '{"__proto__":{"a":2,"b":1}}'],
+  ])("hashes %s as %s", (json, canonical) => {
+    expect(canonicalJson(parseExactJson(json))).toBe(canonical);
+  });
+
+  test.each(["hash", "masked"] as const)("is short and fast with %s, whatever the arguments are", (how) => {
+    let deep: unknown = 1;
+    for (let depth = 0; depth < 100_000; depth++) deep = [deep];
+    const wide = Object.fromEntries(
+      Array.from({ length: 100_000 }, (_, n) => [`name${n}`, ["x".repeat(20)]]),
+    );
+    for (const args of [{ deep }, wide, { text: "y ".repeat(1_000_000) }]) {
+      const line = renderAuditLine({ ...ENTRY, arguments: args }, how);
+      expect(line.length).toBeLessThan(20_000);
+      expect(JSON.parse(line)).toMatchObject({ tool: "t" });
+    }
+  });
+
+  test.each<[Record<string, unknown>, Record<string, unknown>]>([
+    [
+      { api_key: ["a"], n: 1 },
+      { api_key: "***", n: 1 },
+    ],
+    [{ header: "Authorization: Bearer abc.def" }, { header: "Authorization: Bearer ***" }],
+    [{ url: "https://u:p@h.example/x?token=t&q=1" }, { url: "https://***@h.example/x?token=***&q=1" }],
+    [{ t: "use ghp_abcdefghijkl now" }, { t: "use *** now" }],
+    [{ n: JSON.rawJSON("1e400") }, { n: Number.POSITIVE_INFINITY }],
+    [{ t: "z".repeat(400) }, { t: `${"z".repeat(300)}…` }],
+  ])("masks %j as %j", (args, masked) => {
+    const line = renderAuditLine({ ...ENTRY, arguments: args }, "masked");
+    expect(JSON.parse(line).arguments).toEqual(masked);
+  });
+});
