@@ -4,15 +4,23 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 const TURN_MS = 5;
 
 /**
- * Passes on what `source` gives, and lets everything else have its turn in between: a process that writes without a
- * pause would otherwise be read without one, and no deadline, no signal and no other process would ever be heard.
+ * Returns a function to call in between while work comes in without a pause: it gives everything else its turn where
+ * that is due. Else no deadline, no signal and no other process would ever be heard.
  */
-export async function* takeTurns<T>(source: AsyncIterable<T>): AsyncGenerator<T, void, undefined> {
+export function createTurns(): () => Promise<void> | undefined {
   let beganAt = performance.now();
-  for await (const piece of source) {
-    yield piece;
-    if (performance.now() - beganAt < TURN_MS) continue;
+  const pause = async () => {
     await nextTurn();
     beganAt = performance.now();
+  };
+  return () => (performance.now() - beganAt < TURN_MS ? undefined : pause());
+}
+
+/** Passes on what `source` gives, which may never pause, and lets everything else have its turn. */
+export async function* takeTurns<T>(source: AsyncIterable<T>): AsyncGenerator<T, void, undefined> {
+  const turn = createTurns();
+  for await (const piece of source) {
+    yield piece;
+    await turn();
   }
 }

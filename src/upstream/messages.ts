@@ -22,7 +22,14 @@ export function tryParse(text: string): unknown {
 export function isMessage(value: unknown): value is RawMessage {
   if (typeof value !== "object" || value === null || !("jsonrpc" in value) || value.jsonrpc !== "2.0")
     return false;
-  return "method" in value || ("id" in value && ("result" in value || "error" in value));
+  const { id } = value as RawMessage;
+  if ("method" in value) return !("id" in value) || id === null || isId(id);
+  return "result" in value ? isId(id) : "error" in value && (id === null || isId(id));
+}
+
+/** What an id may be; the SDK drops a message with another one without a word. */
+function isId(id: unknown): boolean {
+  return typeof id === "string" || Number.isSafeInteger(id);
 }
 
 /** The SDK drops an answer that it cannot read, and its request would hang: answer with an error in its place. */

@@ -1,9 +1,12 @@
 import { LineSplitter } from "../../core/lines.ts";
+import { createTurns } from "../../core/turns.ts";
 
 const CARRIAGE_RETURN = 0x0d;
 const LINE_FEED = 0x0a;
 /** The id of an event goes back to the server in a header; one that no header can carry is of no use. */
 const MAX_ID_BYTES = 8192;
+/** Whoever reads the stream looks at all of a piece in one go. */
+const MAX_PIECE_CHARS = 64 * 1024;
 
 /** What {@link filterEvents} needs to know. */
 export interface EventFilter {
@@ -21,6 +24,7 @@ export interface EventFilter {
  */
 export function filterEvents(filter: EventFilter): TransformStream<Uint8Array, Uint8Array> {
   const splitter = new LineSplitter(filter.maxBytes);
+  const turn = createTurns();
   const unify = createNewlines();
   const decoder = new TextDecoder();
   const encoder = new TextEncoder();
@@ -44,9 +48,14 @@ export function filterEvents(filter: EventFilter): TransformStream<Uint8Array, U
   };
 
   return new TransformStream({
-    transform(chunk, controller) {
+    async transform(chunk, controller) {
       let out = "";
       for (const line of splitter.push(unify(chunk))) {
+        if (out.length > MAX_PIECE_CHARS) {
+          controller.enqueue(encoder.encode(out));
+          out = "";
+          await turn();
+        }
         bytes += line.kind === "line" ? line.bytes.length : 0;
         if (line.kind === "overflow" || bytes > filter.maxBytes) {
           const last = filter.overflow().map((text) => renderEvent([], text));
@@ -65,6 +74,7 @@ export function filterEvents(filter: EventFilter): TransformStream<Uint8Array, U
         }
       }
       if (out !== "") controller.enqueue(encoder.encode(out));
+      await turn();
     },
   });
 }

@@ -43,6 +43,11 @@ export class OversizedEvent extends Error {
   override readonly name = "OversizedEvent";
 }
 
+/** A server asks more than it takes answers to. */
+export class UnreadAnswers extends Error {
+  override readonly name = "UnreadAnswers";
+}
+
 /** Says what a request to a server failed with, and what can be done about it. */
 export function describeRemoteFault(thrown: unknown, context: RemoteFaultContext): BridgeError {
   if (thrown instanceof BridgeError) return thrown;
@@ -63,6 +68,8 @@ export function describeRemoteFault(thrown: unknown, context: RemoteFaultContext
     const what = `sent more than ${MAX_MESSAGE_BYTES} bytes in one event and was disconnected`;
     return fail("LIMIT_EXCEEDED", what, "Ask for less at once, such as one page or some fields.");
   }
+  if (error instanceof UnreadAnswers)
+    return fail("LIMIT_EXCEEDED", "asks without end, takes no answers, and was disconnected");
   const status = statusOf(error);
   if (status === 401 || status === 403) {
     const quoted = error instanceof SdkHttpError ? quote(error.data.text, mask) : "";

@@ -73,8 +73,9 @@ export interface BoundedBody {
 /** Reads a body, decompressed, up to `maxBytes`; what is left then is never read. Rejects as the stream does. */
 export async function readBody(response: Response, maxBytes: number): Promise<BoundedBody> {
   const length = response.headers.get("content-length") ?? "";
+  const isOther = ["content-encoding", "transfer-encoding"].some((name) => response.headers.has(name));
   // The connection ends the body at this length, so all of it can be read at once, which is faster.
-  if (/^\d+$/.test(length) && Number(length) <= maxBytes && !response.headers.has("content-encoding")) {
+  if (/^\d+$/.test(length) && Number(length) <= maxBytes && !isOther) {
     return { text: await response.text(), bytes: Number(length), isCut: false };
   }
   const chunks: Uint8Array[] = [];

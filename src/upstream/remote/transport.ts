@@ -14,7 +14,7 @@ import { type RawMessage, refusal } from "../messages.ts";
 import type { RemoteProtocol } from "../remembered.ts";
 import { ServerGone } from "../server-gone.ts";
 import { guardAnswer } from "./answers.ts";
-import { OversizedEvent } from "./faults.ts";
+import { OversizedEvent, UnreadAnswers } from "./faults.ts";
 import { ParamHeaders } from "./param-headers.ts";
 import { createReconnector } from "./reconnector.ts";
 import { answerIn, isRefused, isSessionUnknown, withPatience } from "./refusals.ts";
@@ -28,6 +28,8 @@ const REQUEST_HEADER = "x-sandpy-request";
 /** A notification has nobody who waits for it. */
 const NOTIFICATION_MS = 30_000;
 const GOODBYE_MS = 1000;
+/** Answers to a server's requests that it has not taken yet: one that asks without end would fill the memory. */
+const MAX_OPEN_ANSWERS = 500;
 /** From this revision on there are no sessions, and other rules for results and headers. */
 const MODERN = "2026-07-28";
 
@@ -83,6 +85,7 @@ export class RemoteTransport implements Transport {
   readonly #renewal: SessionRenewal;
   readonly #reconnector = createReconnector();
   readonly #paramHeaders = new ParamHeaders();
+  #openAnswers = 0;
   #isModern = false;
   #isHandshake = true;
   #isClosed = false;
@@ -179,10 +182,17 @@ export class RemoteTransport implements Transport {
 
   /** Sends a notification, or an answer to a request of the server. */
   async #sendOther(message: JSONRPCMessage, options: TransportSendOptions): Promise<void> {
+    if (this.#openAnswers >= MAX_OPEN_ANSWERS) {
+      this.#end(this.#options.describe(new UnreadAnswers()));
+      return;
+    }
+    const isAnswer = !("method" in message);
+    if (isAnswer) this.#openAnswers += 1;
     const requestSignal = AbortSignal.timeout(NOTIFICATION_MS);
     try {
       await this.#deliver(message, { ...options, requestSignal });
     } finally {
+      if (isAnswer) this.#openAnswers -= 1;
       if ("method" in message && message.method === "notifications/cancelled") {
         this.#giveUp(JSON.stringify(message.params?.["requestId"]));
       }
