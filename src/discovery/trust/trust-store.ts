@@ -1,18 +1,15 @@
 import { constants } from "node:fs";
-import { type FileHandle, mkdir, open, rm, stat } from "node:fs/promises";
+import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod";
 import { BridgeError } from "../../core/errors.ts";
+import { withFileLock } from "../../core/file-lock.ts";
 import { PrivateFolder } from "../../core/private-folder.ts";
 
 const FILE_NAME = "trust.json";
 const LOCK_NAME = "trust.lock";
 const MAX_BYTES = 16 * 1024 ** 2;
 const LOCK_WAIT_MS = 5000;
-const LOCK_POLL_MS = 20;
-/** Writing takes milliseconds: an older lock was left behind by a process that was killed. */
-const LOCK_STALE_MS = 3000;
 
 const text = z.string().max(32_768);
 const entrySchema = z.object({
@@ -68,36 +65,13 @@ export class TrustStore {
       const message = `the folder ${JSON.stringify(this.#folder)} cannot be made, or belongs to somebody else: what you trust cannot be kept`;
       throw new BridgeError("CONFIG_INVALID", message, { hint: "Correct its owner and permissions." });
     }
-    await this.#lock();
     try {
-      const trusted = change(await this.read());
-      await folder.write(FILE_NAME, `${JSON.stringify({ version: 1, trusted }, undefined, 2)}\n`);
-    } finally {
-      await rm(this.#lockPath, { recursive: true, force: true });
-    }
-  }
-
-  get #lockPath(): string {
-    return join(this.#folder, LOCK_NAME);
-  }
-
-  async #lock(): Promise<void> {
-    const deadline = performance.now() + LOCK_WAIT_MS;
-    for (;;) {
-      try {
-        await mkdir(this.#lockPath, { mode: 0o700 });
-        return;
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw this.#cannot("be locked", error);
-      }
-      const facts = await stat(this.#lockPath).catch(() => undefined); // gone meanwhile
-      if (facts !== undefined && Date.now() - facts.mtimeMs > LOCK_STALE_MS) {
-        await rm(this.#lockPath, { recursive: true, force: true });
-      } else if (performance.now() > deadline) {
-        throw new BridgeError("CONFIG_INVALID", `${this.#lockPath} is held by another sandpy`, {
-          hint: "Try again; delete that folder if no other sandpy runs.",
-        });
-      } else await sleep(LOCK_POLL_MS);
+      await withFileLock(join(folder.folder, LOCK_NAME), { waitMs: LOCK_WAIT_MS }, async () => {
+        const trusted = change(await this.read());
+        await folder.write(FILE_NAME, `${JSON.stringify({ version: 1, trusted }, undefined, 2)}\n`);
+      });
+    } catch (error) {
+      throw error instanceof BridgeError ? error : this.#cannot("be written", error);
     }
   }
 

@@ -9,10 +9,9 @@ import {
   rmSync,
   statSync,
   symlinkSync,
-  utimesSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
+import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { BridgeError } from "../../../src/core/errors.ts";
 import { type TrustEntry, TrustStore } from "../../../src/discovery/trust/trust-store.ts";
@@ -65,9 +64,9 @@ describe("what is trusted", () => {
   });
 
   test("is changed although a process was killed while it held the lock", async () => {
-    mkdirSync(join(folder, "trust.lock"), { recursive: true });
-    const longAgo = new Date(Date.now() - 60_000);
-    utimesSync(join(folder, "trust.lock"), longAgo, longAgo);
+    mkdirSync(folder, { recursive: true });
+    const { pid } = Bun.spawnSync(["true"]);
+    writeFileSync(join(folder, "trust.lock"), JSON.stringify({ pid, host: hostname(), id: "x" }));
 
     await new TrustStore(folder).update(() => [entry("a")]);
 
