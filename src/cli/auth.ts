@@ -7,10 +7,11 @@ import { createLog } from "../core/log.ts";
 import { safeWordsOf } from "../discovery/describe.ts";
 import type { ServerDefinition } from "../discovery/server-definition.ts";
 import type { SignInState } from "../upstream/oauth/sign-ins.ts";
-import { didYouMean, usage } from "./arguments.ts";
+import { usage } from "./arguments.ts";
 import { type CliContext, type CliIo, STOP_SIGNALS, type StopSignal } from "./context.ts";
+import { findServer } from "./find-server.ts";
 import { openBrowser } from "./open-browser.ts";
-import { print } from "./output.ts";
+import { print, printJson } from "./output.ts";
 import { commandLine, printable } from "./printable.ts";
 import { renderTable, terminalWidth } from "./table.ts";
 
@@ -53,15 +54,6 @@ async function authenticate(options: AuthOptions, { io }: CliContext): Promise<n
   return listStates(desk, options, config, io);
 }
 
-function findServer(servers: readonly ServerDefinition[], wanted: string): ServerDefinition {
-  const found = servers.find(({ name }) => name === wanted) ?? servers.find(({ alias }) => alias === wanted);
-  if (found !== undefined) return found;
-  const names = servers.map(({ name }) => name);
-  throw new BridgeError("UPSTREAM_UNKNOWN_SERVER", `no server is called ${JSON.stringify(wanted)}`, {
-    hint: didYouMean(wanted, names) ?? 'Type "sandpy servers" for all of them.',
-  });
-}
-
 async function signIn(
   desk: SignInDesk,
   server: ServerDefinition,
@@ -89,7 +81,7 @@ async function signIn(
       },
     });
     const tools = await desk.tryOut(server, AbortSignal.any([stop.signal, AbortSignal.timeout(TRY_MS)]));
-    if (options.json === true) return await print(io, renderJson({ ...describe(server, state), tools }));
+    if (options.json === true) return await printJson(io, { ...describe(server, state), tools });
     const count = tools === 1 ? "1 tool" : `${tools} tools`;
     return await print(io, `Signed in to ${name}, which has ${count}.\n`);
   } catch (error) {
@@ -107,7 +99,7 @@ async function signOut(
   io: CliIo,
 ): Promise<number> {
   const wasSignedIn = await desk.signOut(server);
-  if (json === true) return print(io, renderJson(describe(server, { kind: "none" })));
+  if (json === true) return printJson(io, describe(server, { kind: "none" }));
   const name = printable(JSON.stringify(server.name));
   return print(io, wasSignedIn ? `Signed out of ${name}.\n` : `Nobody was signed in to ${name}.\n`);
 }
@@ -128,7 +120,11 @@ async function listStates(
   const states = await Promise.all(
     remote.map(async (server) => ({ server, state: await desk.state(server) })),
   );
-  if (json === true) return print(io, renderJson(states.map(({ server, state }) => describe(server, state))));
+  if (json === true)
+    return printJson(
+      io,
+      states.map(({ server, state }) => describe(server, state)),
+    );
   if (states.length === 0) return print(io, "No server is reached by URL, so there is none to sign in to.\n");
   const rows = states.map(({ server, state }) => [
     printable(server.name),
@@ -157,8 +153,4 @@ function describe({ name }: ServerDefinition, state: SignInState) {
   if (kind !== "signed-in") return { name, state: kind };
   const expiresAt = state.expiresAt === undefined ? null : new Date(state.expiresAt).toISOString();
   return { name, state: kind, expiresAt, renews: state.canRenew };
-}
-
-function renderJson(value: unknown): string {
-  return `${JSON.stringify(value, undefined, 2)}\n`;
 }

@@ -1,10 +1,23 @@
 import type { Writable } from "node:stream";
+import type { DiscoveryProblem } from "../discovery/server-definition.ts";
 import type { CliIo } from "./context.ts";
+import { printable } from "./printable.ts";
 
 /** Prints the answer of a command, waits until the reader has it, and returns the exit code. */
 export async function print(io: CliIo, text: string): Promise<number> {
   const error = await new Promise<Error | null | undefined>((resolve) => io.stdout.write(text, resolve));
   return isLoss(error) ? reportLoss(io, error) : 0;
+}
+
+/** The same for an answer that programs read. */
+export function printJson(io: CliIo, value: unknown): Promise<number> {
+  return print(io, `${JSON.stringify(value, undefined, 2)}\n`);
+}
+
+/** Says on stderr what is wrong with files of servers. */
+export function reportProblems(io: CliIo, problems: readonly DiscoveryProblem[]): void {
+  for (const { where, message } of problems)
+    io.stderr.write(`sandpy: ${printable(`${where}: ${message}`)}\n`);
 }
 
 /** Resolves when everything written to `stream` has left the process, or when nobody reads it any more. */

@@ -2,13 +2,14 @@ import { defineCommand } from "citty";
 import type { InventoryEntry } from "../app/inventory.ts";
 import type { Config } from "../config/config.ts";
 import { loadSettings } from "../config/load-file.ts";
-import { BridgeError } from "../core/errors.ts";
+import { shortenHome } from "../core/home-path.ts";
 import { createLog } from "../core/log.ts";
 import { safeWordsOf, variableNamesOf } from "../discovery/describe.ts";
 import type { Origin } from "../discovery/server-definition.ts";
-import { didYouMean, MANY } from "./arguments.ts";
+import { MANY } from "./arguments.ts";
 import type { CliContext } from "./context.ts";
-import { print } from "./output.ts";
+import { findServer } from "./find-server.ts";
+import { print, printJson, reportProblems } from "./output.ts";
 import { commandLine, printable } from "./printable.ts";
 import { renderTable, terminalWidth } from "./table.ts";
 
@@ -44,26 +45,20 @@ async function listServers({ wanted, all, names, json }: ListOptions, { io }: Cl
   const shown = select(entries, wanted);
   if (json === true) {
     const servers = shown.map((entry) => describe(entry, config));
-    return print(io, `${JSON.stringify({ servers, problems }, undefined, 2)}\n`);
+    return printJson(io, { servers, problems });
   }
   if (names === true) return print(io, shown.map(({ server }) => `${printable(server.name)}\n`).join(""));
   const code = await print(io, renderList(shown, config, all === true, terminalWidth(io.stdout)));
-  for (const { where, message } of problems)
-    io.stderr.write(`sandpy: ${printable(`${where}: ${message}`)}\n`);
+  reportProblems(io, problems);
   return code;
 }
 
 function select(entries: readonly InventoryEntry[], wanted: readonly string[]): readonly InventoryEntry[] {
   if (wanted.length === 0) return entries;
-  return wanted.map((name) => {
-    const found =
-      entries.find(({ server }) => server.name === name) ??
-      entries.find(({ server }) => server.alias === name);
-    if (found !== undefined) return found;
-    const names = entries.map(({ server }) => server.name);
-    throw new BridgeError("UPSTREAM_UNKNOWN_SERVER", `no server is called ${JSON.stringify(name)}`, {
-      hint: didYouMean(name, names) ?? 'Type "sandpy servers" for all of them.',
-    });
+  const servers = entries.map(({ server }) => server);
+  return wanted.flatMap((name) => {
+    const wanted = findServer(servers, name);
+    return entries.filter(({ server }) => server === wanted);
   });
 }
 
@@ -108,8 +103,7 @@ function renderList(
 
 /** The file as people write it, the name there where it is another one, and whose file it is. */
 function placeOf({ client, file, key }: Origin, { homeDir }: Config): string {
-  const short = file.startsWith(`${homeDir}/`) ? `~${file.slice(homeDir.length)}` : file;
-  return printable(`${short}:${key} (${client})`);
+  return printable(`${shortenHome(file, homeDir)}:${key} (${client})`);
 }
 
 function describe({ server, toolCount, unusable }: InventoryEntry, { env }: Config) {

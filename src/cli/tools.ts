@@ -5,7 +5,7 @@ import { EXIT_CODES } from "../core/errors.ts";
 import { createLog } from "../core/log.ts";
 import { MANY } from "./arguments.ts";
 import { type CliContext, STOP_SIGNALS, type StopSignal } from "./context.ts";
-import { print } from "./output.ts";
+import { print, printJson, reportProblems } from "./output.ts";
 import { printable } from "./printable.ts";
 import { renderTable, terminalWidth } from "./table.ts";
 
@@ -48,12 +48,10 @@ async function listTools({ names, refresh, json }: ListOptions, { io }: CliConte
     const ports = { selfPath: io.selfPath, log };
     const { servers, problems } = await surveyTools(config, { names, refresh }, ports, stop.signal);
     if (stopped !== undefined) return 128 + STOP_SIGNALS[stopped];
-    const text = json
-      ? `${JSON.stringify({ servers: servers.map(describe), problems }, undefined, 2)}\n`
-      : renderServers(servers, terminalWidth(io.stdout));
-    const code = await print(io, text);
-    for (const { where, message } of problems)
-      io.stderr.write(`sandpy: ${printable(`${where}: ${message}`)}\n`);
+    const code = json
+      ? await printJson(io, { servers: servers.map(describe), problems })
+      : await print(io, renderServers(servers, terminalWidth(io.stdout)));
+    reportProblems(io, problems);
     if (json) return failureOf(servers, names) ?? code;
     for (const { error } of servers) {
       if (error === undefined) continue;

@@ -12,7 +12,7 @@ import { type TrustEntry, TrustStore } from "../discovery/trust/trust-store.ts";
 import { usage } from "./arguments.ts";
 import { confirm } from "./confirm.ts";
 import type { CliContext, CliIo } from "./context.ts";
-import { print } from "./output.ts";
+import { print, printJson, reportProblems } from "./output.ts";
 import { commandLine, printable } from "./printable.ts";
 
 const EXIT_REFUSED = 1;
@@ -103,7 +103,7 @@ async function trustProject(
     ]);
   }
   if (json === true)
-    return print(io, renderJson({ folder, servers: candidates.map((one) => describe(one, config)) }));
+    return printJson(io, { folder, servers: candidates.map((one) => describe(one, config)) });
   return open.length === 0
     ? 0
     : print(io, `Trusted. A change of what they start asks again; "sandpy trust --revoke" takes it back.\n`);
@@ -128,9 +128,10 @@ async function findCandidates(
     const state = known === undefined ? "new" : known.pin === subject.pin ? "trusted" : "changed";
     candidates.push({ server, subject, state });
   }
-  for (const { where, message } of problems) {
-    if (where.startsWith(folder)) io.stderr.write(`sandpy: ${printable(`${where}: ${message}`)}\n`);
-  }
+  reportProblems(
+    io,
+    problems.filter(({ where }) => where.startsWith(folder)),
+  );
   return candidates;
 }
 
@@ -157,7 +158,7 @@ async function revoke(
       return known.filter((entry) => !folders.has(entry.folder));
     });
   }
-  if (json === true) return print(io, renderJson({ folder, revoked }));
+  if (json === true) return printJson(io, { folder, revoked });
   const names = revoked.map(({ key }) => printable(key)).join(", ");
   return print(
     io,
@@ -166,7 +167,7 @@ async function revoke(
 }
 
 function listTrusted(entries: readonly TrustEntry[], { json }: TrustOptions, io: CliIo): Promise<number> {
-  if (json === true) return print(io, renderJson({ trusted: entries }));
+  if (json === true) return printJson(io, { trusted: entries });
   if (entries.length === 0) return print(io, "No project is trusted.\n");
   const folders = [...new Set(entries.map(({ folder }) => folder))].sort();
   const lines = folders.flatMap((folder) => [
@@ -227,8 +228,4 @@ function describe({ server, subject, state }: Candidate, { env }: Config) {
       : { url: words[0], headers: variableNamesOf(transport) }),
     sources: server.sources,
   };
-}
-
-function renderJson(value: unknown): string {
-  return `${JSON.stringify(value, undefined, 2)}\n`;
 }
