@@ -1,5 +1,15 @@
-/** Whether `text` fits a glob of `*` (any characters) and `?` (one character). Takes at most length times length steps. */
+/** Whether `text` fits a glob of `*` (any characters) and `?` (one character). */
 export function matchesGlob(glob: string, text: string): boolean {
+  return matches(glob, text, "?");
+}
+
+/** The same for patterns in which `*` alone stands for something else, as in URLs. */
+export function matchesStars(pattern: string, text: string): boolean {
+  return matches(pattern, text, undefined);
+}
+
+/** Takes at most length times length steps. */
+function matches(glob: string, text: string, one: string | undefined): boolean {
   let at = 0;
   let place = 0;
   let star = -1;
@@ -8,7 +18,7 @@ export function matchesGlob(glob: string, text: string): boolean {
     if (glob[at] === "*") {
       star = at++;
       retry = place;
-    } else if (at < glob.length && (glob[at] === "?" || glob[at] === text[place])) {
+    } else if (at < glob.length && (glob[at] === one || glob[at] === text[place])) {
       at += 1;
       place += 1;
     } else if (star !== -1) {

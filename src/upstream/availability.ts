@@ -1,7 +1,7 @@
 import { BridgeError } from "../core/errors.ts";
+import { shortenHome, shortenHomes } from "../core/home-path.ts";
 import { shellPath } from "../core/shell-word.ts";
 import type { ServerDefinition } from "../discovery/server-definition.ts";
-import { shortenHome, shortenHomes } from "./home-path.ts";
 
 /** Why a server is not usable, and what would make it so. */
 export interface Unusable {

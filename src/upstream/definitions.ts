@@ -1,5 +1,5 @@
+import { shortenHome } from "../core/home-path.ts";
 import type { RemoteServer, ServerDefinition, StdioServer } from "../discovery/server-definition.ts";
-import { shortenHome } from "./home-path.ts";
 
 /** A server that is a process of ours. */
 export type StdioDefinition = ServerDefinition & { readonly transport: StdioServer };

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { matchesGlob } from "../../src/core/glob.ts";
+import { matchesGlob, matchesStars } from "../../src/core/glob.ts";
 
 test.each([
   ["*", "", true],
@@ -22,6 +22,23 @@ test.each([
 
 test("a glob made to be slow is not", () => {
   const started = performance.now();
+  expect(matchesStars("*a".repeat(500), "a".repeat(20_000) + "b".repeat(20_000))).toBe(false);
   expect(matchesGlob(`${"*a".repeat(50)}b`, "a".repeat(10_000))).toBe(false);
   expect(performance.now() - started).toBeLessThan(1000);
+});
+
+test.each([
+  ["*", "", true],
+  ["a*c", "abc", true],
+  ["a*c", "ac", true],
+  ["a*c", "abd", false],
+  ["*a*b", "xaxb", true],
+  ["* @playwright/mcp@*", "-y @playwright/mcp@latest", true],
+  ["a", "aa", false],
+  ["a?c", "abc", false],
+  ["a?c*", "a?cd", true],
+  ["", "", true],
+  ["", "a", false],
+])("the pattern %j and the text %j: %p", (pattern, text, expected) => {
+  expect(matchesStars(pattern, text)).toBe(expected);
 });

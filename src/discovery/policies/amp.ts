@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import * as z from "zod";
-import { matchesGlob } from "./glob.ts";
+import { matchesStars } from "../../core/glob.ts";
 import { forbidAll, isObject, type LoadPolicy, type PolicySubject, systemPath } from "./policy.ts";
 
 const CLIENTS = ["Amp"];
@@ -43,13 +43,13 @@ export const loadAmpPolicy: LoadPolicy = async ({ config, files }) => {
 function means({ matches: { command, args, url } }: Rule, { transport }: PolicySubject): boolean {
   if (transport.kind === "remote") {
     return (
-      url !== undefined && command === undefined && args === undefined && matchesGlob(url, transport.url)
+      url !== undefined && command === undefined && args === undefined && matchesStars(url, transport.url)
     );
   }
   return (
     url === undefined &&
     (command !== undefined || args !== undefined) &&
-    matchesGlob(command ?? "*", transport.command) &&
-    matchesGlob(args ?? "*", transport.args.join(" "))
+    matchesStars(command ?? "*", transport.command) &&
+    matchesStars(args ?? "*", transport.args.join(" "))
   );
 }

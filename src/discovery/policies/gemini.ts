@@ -1,5 +1,5 @@
 import { isAbsolute } from "node:path";
-import { matchesGlob } from "./glob.ts";
+import { matchesStars } from "../../core/glob.ts";
 import { forbidAll, isObject, type LoadPolicy, type SystemPath, systemPath } from "./policy.ts";
 
 /** One client of the family: they share the format, and differ in names. */
@@ -50,7 +50,7 @@ function createLoader({ client, variable, path, hasGlobs }: Member): LoadPolicy 
     const excluded = namesAt(value, [["mcp", "excluded"], ["excludeMCPServers"]]);
     if (!isOff && allowed === undefined && excluded === undefined) return undefined;
     const has = (names: readonly string[], key: string) =>
-      names.some((name) => (hasGlobs ? matchesGlob(name, key) : name === key));
+      names.some((name) => (hasGlobs ? matchesStars(name, key) : name === key));
     return {
       clients: [client],
       forbids({ origin: { key } }) {

@@ -1,24 +1,4 @@
-/** Whether `text` matches `pattern`, in which `*` stands for any text. Takes at most length times length steps. */
-export function matchesGlob(pattern: string, text: string): boolean {
-  let at = 0;
-  let inPattern = 0;
-  let star = -1;
-  let resumeAt = 0;
-  while (at < text.length) {
-    if (pattern[inPattern] === "*") {
-      star = inPattern++;
-      resumeAt = at;
-    } else if (inPattern < pattern.length && pattern[inPattern] === text[at]) {
-      inPattern += 1;
-      at += 1;
-    } else if (star !== -1) {
-      inPattern = star + 1;
-      at = ++resumeAt;
-    } else return false;
-  }
-  while (pattern[inPattern] === "*") inPattern += 1;
-  return inPattern === pattern.length;
-}
+import { matchesStars } from "../../core/glob.ts";
 
 /**
  * Whether a URL matches a pattern such as `https://*.example.com/*`. Scheme and host know no case, the default port and
@@ -32,9 +12,9 @@ export function matchesUrl(pattern: string, text: string): boolean {
   const url = new URL(text);
   const protocol = url.protocol.slice(0, -1);
   return (
-    matchesGlob(scheme.toLowerCase(), protocol) &&
+    matchesStars(scheme.toLowerCase(), protocol) &&
     matchesHost(authority.toLowerCase(), url, protocol) &&
-    (rest === "" || matchesGlob(rest, `${url.pathname}${url.search}`))
+    (rest === "" || matchesStars(rest, `${url.pathname}${url.search}`))
   );
 }
 
@@ -43,7 +23,7 @@ const DEFAULT_PORTS: Readonly<Record<string, string>> = { http: "80", https: "44
 function matchesHost(authority: string, url: URL, protocol: string): boolean {
   const [, name = "", port] = /^(.*?)(?::(\d+|\*))?$/s.exec(authority) ?? [];
   const host = url.hostname.replace(/\.$/, "");
-  if (!matchesGlob(name.replace(/\.$/, ""), host)) return false;
+  if (!matchesStars(name.replace(/\.$/, ""), host)) return false;
   const own = url.port === "" ? (DEFAULT_PORTS[protocol] ?? "") : url.port;
-  return matchesGlob(port ?? DEFAULT_PORTS[protocol] ?? "", own);
+  return matchesStars(port ?? DEFAULT_PORTS[protocol] ?? "", own);
 }

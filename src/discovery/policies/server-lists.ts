@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { matchesUrl } from "./glob.ts";
+import { matchesUrl } from "./match-url.ts";
 import { isObject, type PolicySubject } from "./policy.ts";
 
 const entrySchema = z.union([
