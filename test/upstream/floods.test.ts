@@ -42,12 +42,18 @@ test.each([
   ["word that tools changed", line({ method: "notifications/tools/list_changed" })],
   ["empty lines", ""],
   ["answers to nobody", line({ id: 77, result: { a: "x".repeat(100) } })],
-  ["answers under ids that are none", line({ id: { a: 1 }, result: { a: "x".repeat(100) } })],
 ])("a flood of %s ends with the caller's time, and holds nobody up", async (_what, text) => {
   const { code, grownMiB } = await flooded(flooding(text), 1000);
 
   expect(code).toBe("UPSTREAM_TIMEOUT");
   expect(grownMiB).toBeLessThan(400);
+});
+
+test("a flood of answers under ids that are none, which are no messages, ends the server", async () => {
+  const { code, message } = await flooded(flooding(line({ id: { a: 1 }, result: {} })), 20_000);
+
+  expect(code).toBe("UPSTREAM_FAILED");
+  expect(message).toContain("wrote more than 1000 lines on its stdout that are no messages");
 });
 
 test.each([
