@@ -131,7 +131,12 @@ async function listStates(
     renderState(state),
     commandLine(safeWordsOf(server, config.env)),
   ]);
-  return print(io, `${renderTable(COLUMNS, rows, terminalWidth(io.stdout)).join("\n")}\n`);
+  const table = renderTable(COLUMNS, rows, terminalWidth(io.stdout)).join("\n");
+  const isDone = states.every(({ state }) => state.kind === "signed-in");
+  return print(
+    io,
+    `${table}\n${isDone ? "" : "\nTo sign in to one that asks for it, type: sandpy auth NAME\n"}`,
+  );
 }
 
 function renderState(state: SignInState): string {

@@ -14,10 +14,15 @@ export function printJson(io: CliIo, value: unknown): Promise<number> {
   return print(io, `${JSON.stringify(value, undefined, 2)}\n`);
 }
 
-/** Says on stderr what is wrong with files of servers. */
-export function reportProblems(io: CliIo, problems: readonly DiscoveryProblem[]): void {
-  for (const { where, message } of problems)
-    io.stderr.write(`sandpy: ${printable(`${where}: ${message}`)}\n`);
+/** Says on stderr what is wrong with files of servers, and where asked for what was left out of them with reason. */
+export function reportProblems(
+  io: CliIo,
+  problems: readonly DiscoveryProblem[],
+  { notes }: { readonly notes: boolean },
+): void {
+  for (const { where, message, isNote } of problems) {
+    if (notes || isNote !== true) io.stderr.write(`sandpy: ${printable(`${where}: ${message}`)}\n`);
+  }
 }
 
 /** Resolves when everything written to `stream` has left the process, or when nobody reads it any more. */

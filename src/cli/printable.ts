@@ -9,6 +9,11 @@ export function printable(text: string): string {
   });
 }
 
+/** What a message says that the user can do, said to the user. */
+export function addressed(remedy: string): string {
+  return remedy.replace(/\bThe user can (.)/g, (_, first: string) => first.toUpperCase());
+}
+
 /** Words as a POSIX shell would have to be given them, fit for a terminal. */
 export function commandLine(words: readonly string[]): string {
   return words

@@ -4,6 +4,7 @@ import { COMMIT, VERSION } from "../core/version.ts";
 import { didYouMean, parseArguments, usage } from "./arguments.ts";
 import type { CliContext, CliIo } from "./context.ts";
 import { print } from "./output.ts";
+import { addressed } from "./printable.ts";
 import { renderHelp } from "./render-help.ts";
 import { root } from "./root.ts";
 
@@ -28,6 +29,7 @@ export async function runCli(
     if (first === undefined && !io.stdinIsTerminal) return await call(DEFAULT_COMMAND, [], context);
     if (first === undefined) return await print(io, await helpPage(root, NAME));
     if (first.startsWith("-")) return await callRoot(argv, io);
+    if (first === "help") return await runCli([...argv.slice(1, 2), "--help"], io, createBridge);
     const commands = Object.keys(await subCommandsOf(root));
     if (!commands.includes(first)) {
       const hint =
@@ -92,7 +94,7 @@ async function resolve<T>(part: Resolvable<T> | undefined): Promise<T | undefine
 
 function renderFailure(failure: BridgeError, path: string): string {
   const lines = [`${NAME}: ${failure.message}`];
-  if (failure.hint !== undefined) lines.push(failure.hint);
+  if (failure.hint !== undefined) lines.push(addressed(failure.hint));
   else if (failure.code === "USAGE") lines.push(`Type "${path} --help" for what it takes.`);
   // A fault of ours: where it happened is what a report of it needs.
   const bug = failure.cause instanceof Error ? failure.cause : failure;

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { defineCommand } from "citty";
 import type { InventoryEntry } from "../app/inventory.ts";
 import type { Config } from "../config/config.ts";
@@ -10,7 +11,7 @@ import { MANY } from "./arguments.ts";
 import type { CliContext } from "./context.ts";
 import { findServer } from "./find-server.ts";
 import { print, printJson, reportProblems } from "./output.ts";
-import { commandLine, printable } from "./printable.ts";
+import { addressed, commandLine, printable } from "./printable.ts";
 import { renderTable, terminalWidth } from "./table.ts";
 
 /** `sandpy servers` */
@@ -49,7 +50,7 @@ async function listServers({ wanted, all, names, json }: ListOptions, { io }: Cl
   }
   if (names === true) return print(io, shown.map(({ server }) => `${printable(server.name)}\n`).join(""));
   const code = await print(io, renderList(shown, config, all === true, terminalWidth(io.stdout)));
-  reportProblems(io, problems);
+  if (wanted.length === 0) reportProblems(io, problems, { notes: all === true });
   return code;
 }
 
@@ -77,23 +78,25 @@ function renderList(
   all: boolean,
   width: number | undefined,
 ): string {
-  if (entries.length === 0) return `No server was found. Define some in a file of ${config.stateDir}.\n`;
+  if (entries.length === 0) return renderNothing(config);
   const rows = entries.map(({ server, toolCount }) => [
     printable(server.name),
     server.alias,
     server.availability.kind,
     toolCount === undefined ? "-" : String(toolCount),
     commandLine(safeWordsOf(server, config.env)),
-    placeOf(server.origins[0], config),
+    placeOf(server.origins[0], server.name, config),
   ]);
   const lines = renderTable(COLUMNS, rows, width);
   const reasons = entries.flatMap(({ server, unusable }) =>
-    unusable === undefined ? [] : [printable(`${server.name} ${unusable.reason}. ${unusable.remedy}`)],
+    unusable === undefined
+      ? []
+      : [printable(`${server.name} ${unusable.reason}. ${addressed(unusable.remedy)}`)],
   );
   const places = entries.flatMap(({ server }) =>
     server.origins
       .slice(1)
-      .map((origin) => `${printable(server.name)} is also in ${placeOf(origin, config)}`),
+      .map((origin) => `${printable(server.name)} is also in ${placeOf(origin, server.name, config)}`),
   );
   return [lines, reasons, all ? places : []]
     .filter((part) => part.length > 0)
@@ -101,9 +104,14 @@ function renderList(
     .join("\n");
 }
 
+function renderNothing({ stateDir }: Config): string {
+  const example = '{"mcpServers": {"notes": {"command": "npx", "args": ["-y", "some-mcp-server"]}}}';
+  return `No server was found in the files of MCP clients. Define some in ${join(stateDir, "servers.json")}, such as\n\n  ${example}\n`;
+}
+
 /** The file as people write it, the name there where it is another one, and whose file it is. */
-function placeOf({ client, file, key }: Origin, { homeDir }: Config): string {
-  return printable(`${shortenHome(file, homeDir)}:${key} (${client})`);
+function placeOf({ client, file, key }: Origin, name: string, { homeDir }: Config): string {
+  return printable(`${shortenHome(file, homeDir)}${key === name ? "" : `:${key}`} (${client})`);
 }
 
 function describe({ server, toolCount, unusable }: InventoryEntry, { env }: Config) {

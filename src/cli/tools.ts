@@ -6,7 +6,7 @@ import { createLog } from "../core/log.ts";
 import { MANY } from "./arguments.ts";
 import { type CliContext, STOP_SIGNALS, type StopSignal } from "./context.ts";
 import { print, printJson, reportProblems } from "./output.ts";
-import { printable } from "./printable.ts";
+import { addressed, printable } from "./printable.ts";
 import { renderTable, terminalWidth } from "./table.ts";
 
 /** `sandpy tools` */
@@ -51,12 +51,12 @@ async function listTools({ names, refresh, json }: ListOptions, { io }: CliConte
     const code = json
       ? await printJson(io, { servers: servers.map(describe), problems })
       : await print(io, renderServers(servers, terminalWidth(io.stdout)));
-    reportProblems(io, problems);
+    if (names.length === 0) reportProblems(io, problems, { notes: false });
     if (json) return failureOf(servers, names) ?? code;
     for (const { error } of servers) {
       if (error === undefined) continue;
       io.stderr.write(`sandpy: ${lines(error.message)}\n`);
-      if (error.hint !== undefined) io.stderr.write(`${lines(error.hint)}\n`);
+      if (error.hint !== undefined) io.stderr.write(`${lines(addressed(error.hint))}\n`);
     }
     return failureOf(servers, names) ?? code;
   } finally {

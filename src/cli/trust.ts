@@ -131,6 +131,7 @@ async function findCandidates(
   reportProblems(
     io,
     problems.filter(({ where }) => where.startsWith(folder)),
+    { notes: false },
   );
   return candidates;
 }

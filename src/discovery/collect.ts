@@ -226,7 +226,7 @@ function readEntries(
     const dialect = reached.dialect ?? row.dialect;
     const outcome = readEntry(value, { ...context, origin, dialect, inputs, isBare });
     if (outcome.kind === "faults") {
-      for (const fault of outcome.faults) report([...path, ...fault.path], fault.message);
+      for (const fault of outcome.faults) report([...path, ...fault.path], fault.message, fault.isNote);
     } else if (outcome.kind === "toggle") {
       sink.toggles.push({ origin, layer, isOn: outcome.isOn, reason: outcome.reason });
     } else if (sink.candidates.length - countBefore < room) {
@@ -253,16 +253,17 @@ function readInputs(value: unknown, path: ValuePath): ReadonlyMap<string, string
   return descriptions;
 }
 
-type Report = (path: ValuePath, message: string) => void;
+type Report = (path: ValuePath, message: string, isNote?: true) => void;
 
 function createReport(document: ConfigDocument, problems: DiscoveryProblem[]): Report {
   let count = 0;
-  return (path, message) => {
+  return (path, message, isNote) => {
     count++;
     const shown = renderPath(path);
     if (count <= MAX_PROBLEMS_PER_FILE) {
       const where = path.length === 0 ? document.file : document.place(path);
-      problems.push({ where, message: shown === "" ? message : `${shown}: ${message}` });
+      const problem = { where, message: shown === "" ? message : `${shown}: ${message}` };
+      problems.push(isNote === true ? { ...problem, isNote } : problem);
     } else if (count === MAX_PROBLEMS_PER_FILE + 1) {
       problems.push({ where: document.file, message: "has more faults, which are not listed" });
     }

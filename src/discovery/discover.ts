@@ -40,5 +40,5 @@ async function judgeAll(settled: readonly Settled[], judges: readonly Judge[]): 
 
 function describeSelf({ definition: { name, availability, origins } }: Settled): DiscoveryProblem[] {
   const message = `${JSON.stringify(name)} is this program itself and is left out: it would start itself without end`;
-  return availability.kind === "self" ? [{ where: origins[0].file, message }] : [];
+  return availability.kind === "self" ? [{ where: origins[0].file, message, isNote: true }] : [];
 }

@@ -113,6 +113,8 @@ export interface DiscoveryProblem {
   /** The file, with `:line:column` where the fault has a place. */
   readonly where: string;
   readonly message: string;
+  /** Nothing is wrong: it only says what was left out. */
+  readonly isNote?: true;
 }
 
 /** All that the files say: usable servers and those that are not, in order of precedence. */

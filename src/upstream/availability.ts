@@ -28,12 +28,12 @@ export function explainUnusable(
     case "needs":
       return {
         reason: `needs ${availability.what.join(" and ")}`,
-        remedy: `The user can set it where sandpy is started, such as in "env" of its own entry, or write the value into ${file}.`,
+        remedy: `The user can set the variable where sandpy is started, such as in "env" of sandpy's entry, or write the value into ${file}.`,
       };
     case "untrusted": {
       const folder = shortenHome(availability.folder, home);
       return {
-        reason: `comes from the project ${JSON.stringify(folder)}, which ${availability.changed ? "has changed since the user trusted it" : "the user has not trusted"}`,
+        reason: `comes from the project ${JSON.stringify(folder)}, which ${availability.changed ? "has changed since it was trusted" : "is not trusted"}`,
         remedy: `The user can look at ${file} and then run: sandpy trust ${shellPath(folder)}`,
       };
     }

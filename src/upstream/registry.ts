@@ -111,11 +111,12 @@ function unknownServer(wanted: string, { servers, problems }: Discovery): Bridge
     others.length === 0
       ? ""
       : ` ${others.length} more cannot be used: ${listNames(others, MAX_LISTED_SERVERS)}.`;
-  const faulty = problems.length === 1 ? "One definition has" : `${problems.length} definitions have`;
-  const excuse = problems.length === 0 ? "" : ` ${faulty} a fault and may be missing for it.`;
+  const faults = problems.filter(({ isNote }) => isNote !== true).length;
+  const faulty = faults === 1 ? "One definition has" : `${faults} definitions have`;
+  const excuse = faults === 0 ? "" : ` ${faulty} a fault and may be missing for it.`;
   const message = `no server is called ${JSON.stringify(wanted)}: ${known}${rest}${guess}${excuse}`;
   return new BridgeError("UPSTREAM_UNKNOWN_SERVER", message, {
-    hint: `${usable.length === 0 ? "Ask" : "Use one of these names, or ask"} the user to define the server in a file of ~/MCPs.`,
+    hint: `${usable.length === 0 ? "" : "Use one of these names. "}The user can define others in a file of ~/MCPs.`,
     data: { server: wanted },
   });
 }

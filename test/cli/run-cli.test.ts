@@ -5,6 +5,8 @@ describe("help and version", () => {
   test.each([
     ["--help", "Usage: sandpy [command] [flags]"],
     ["-h", "Usage: sandpy [command] [flags]"],
+    ["help", "Usage: sandpy [command] [flags]"],
+    ["help run", "Usage: sandpy run [flags] FILE [-- ARGS]"],
     ["run --help", "Usage: sandpy run [flags] FILE [-- ARGS]"],
     ["run -h x.py", "Usage: sandpy run [flags] FILE [-- ARGS]"],
     ["serve --help", "Usage: sandpy serve [flags]"],
@@ -37,6 +39,7 @@ describe("a mistake", () => {
       "constructor",
       'unknown command "constructor"\nThe commands are: serve, run, servers, tools, auth, trust. Type "sandpy --help" for more.',
     ],
+    ["help rnu", 'unknown command "rnu"\nDid you mean "run"?'],
     ["--verison", 'unknown flag "--verison"\nDid you mean "--version"?'],
     ["--frob", 'unknown flag "--frob"\nType "sandpy --help" for what it takes.'],
     ["--version=1", '--version takes no value, but has "1"\nType "sandpy --help" for what it takes.'],

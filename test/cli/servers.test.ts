@@ -21,7 +21,9 @@ function define(servers: Readonly<Record<string, unknown>>): void {
 test("says so when there are none", async () => {
   expect(await world.run("servers")).toEqual({
     code: 0,
-    stdout: `No server was found. Define some in a file of ${join(home, "MCPs")}.\n`,
+    stdout: expect.stringContaining(
+      `Define some in ${join(home, "MCPs/servers.json")}, such as\n\n  {"mcpServers"`,
+    ),
     stderr: "",
   });
 });
@@ -35,14 +37,17 @@ test("lists each with its names, state, tools, command and file, and says why on
   expect(stdout).toBe(
     [
       "NAME      ALIAS     STATE   TOOLS  SERVER             FROM",
-      "my-notes  my_notes  usable  -      notes --dir 'a b'  ~/MCPs/all.json:my-notes (sandpy)",
-      "again     again     self    -      sandpy             ~/MCPs/all.json:again (sandpy)",
+      "my-notes  my_notes  usable  -      notes --dir 'a b'  ~/MCPs/all.json (sandpy)",
+      "again     again     self    -      sandpy             ~/MCPs/all.json (sandpy)",
       "",
-      'again is this bridge itself, which would start itself without end. The user can remove "again" from ~/MCPs/all.json.',
+      'again is this bridge itself, which would start itself without end. Remove "again" from ~/MCPs/all.json.',
       "",
     ].join("\n"),
   );
-  expect(stderr).toContain('"again" is this program itself');
+  expect(stderr).toBe(""); // no fault
+  expect((await new CliWorldIn(home).run("servers", "--all")).stderr).toContain(
+    '"again" is this program itself',
+  );
   expect(world.events).toEqual([]); // no bridge, so no engine was looked for
 });
 

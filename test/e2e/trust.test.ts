@@ -45,9 +45,7 @@ describe("a server of a project", () => {
     for (const name of ["evil", "remote"]) {
       const { text, isError } = await bridge.call({ code: "print('ran')", servers: [name] });
       expect(isError).toBe(true);
-      expect(text).toContain(
-        `server "${name}" comes from the project "~/project", which the user has not trusted`,
-      );
+      expect(text).toContain(`server "${name}" comes from the project "~/project", which is not trusted`);
       expect(text).toContain("sandpy trust ~/project");
     }
     await bridge.python("print(await runtime.find_servers(''))\nimport asyncio\nawait asyncio.sleep(1)");
@@ -69,7 +67,7 @@ describe("a server of a project", () => {
     expect(await stateOf("files")).toBe("untrusted");
     await until("it is refused", async () => {
       const { isError, text: said } = await bridge.call({ code: "1", servers: ["files"] });
-      return isError && said.includes("which has changed since the user trusted it");
+      return isError && said.includes("which has changed since it was trusted");
     });
   });
 

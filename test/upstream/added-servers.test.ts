@@ -56,7 +56,7 @@ test.each<[string, Availability, readonly string[], string, string]>([
     "one of a stranger's project",
     { ...DISABLED, otherwise: { kind: "untrusted", folder: "/p", changed: false } },
     ["*"],
-    "which the user has not trusted",
+    "which is not trusted",
     "sandpy trust /p",
   ],
   [
@@ -64,7 +64,7 @@ test.each<[string, Availability, readonly string[], string, string]>([
     { ...DISABLED, otherwise: { kind: "needs", what: ["variable TOKEN"] } },
     ["*"],
     "needs variable TOKEN",
-    "can set it where sandpy is started",
+    "can set the variable where sandpy is started",
   ],
   [
     "one that is not trusted",
@@ -73,7 +73,13 @@ test.each<[string, Availability, readonly string[], string, string]>([
     "has changed",
     "trust",
   ],
-  ["one that needs something", { kind: "needs", what: ["variable TOKEN"] }, ["*"], "needs", "can set it"],
+  [
+    "one that needs something",
+    { kind: "needs", what: ["variable TOKEN"] },
+    ["*"],
+    "needs",
+    "can set the variable",
+  ],
   ["a forbidden one", { kind: "forbidden", rule: "r" }, ["*"], "is forbidden by r", "another"],
   ["the bridge itself", { kind: "self" }, ["*"], "is this bridge itself", "remove"],
 ])(

@@ -155,7 +155,7 @@ describe("the definitions", () => {
       code: "UPSTREAM_UNKNOWN_SERVER",
       message:
         'no server is called "servr-3": the servers are "server-0", "server-1", "server-2", "server-3", "server-4", "server-5", "server-6", "server-7", "server-8", "server-9" and 2 more. Did you mean "server-3"?',
-      hint: "Use one of these names, or ask the user to define the server in a file of ~/MCPs.",
+      hint: "Use one of these names. The user can define others in a file of ~/MCPs.",
     });
   });
 

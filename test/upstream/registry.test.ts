@@ -26,16 +26,16 @@ describe("a server that may not be used", () => {
     [
       { kind: "needs", what: ["environment variable TOKEN", 'an answer to the prompt "Key"'] },
       'server "fx" needs environment variable TOKEN and an answer to the prompt "Key"',
-      'The user can set it where sandpy is started, such as in "env" of its own entry, or write the value into ~/MCPs/all.json.',
+      `The user can set the variable where sandpy is started, such as in "env" of sandpy's entry, or write the value into ~/MCPs/all.json.`,
     ],
     [
       { kind: "untrusted", folder: "/home/u/it's", changed: false },
-      'server "fx" comes from the project "~/it\'s", which the user has not trusted',
+      'server "fx" comes from the project "~/it\'s", which is not trusted',
       "The user can look at ~/MCPs/all.json and then run: sandpy trust ~/'it'\\''s'",
     ],
     [
       { kind: "untrusted", folder: "/p", changed: true },
-      'server "fx" comes from the project "/p", which has changed since the user trusted it',
+      'server "fx" comes from the project "/p", which has changed since it was trusted',
       "The user can look at ~/MCPs/all.json and then run: sandpy trust /p",
     ],
     [

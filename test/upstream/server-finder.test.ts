@@ -17,12 +17,12 @@ const REASONS: readonly (readonly [string, Availability, string])[] = [
   [
     "of a stranger",
     { kind: "untrusted", folder: "/home/u/p", changed: false },
-    'comes from the project "~/p", which the user has not trusted',
+    'comes from the project "~/p", which is not trusted',
   ],
   [
     "of a project that changed",
     { kind: "untrusted", folder: "/p", changed: true },
-    "has changed since the user trusted it",
+    "has changed since it was trusted",
   ],
   [
     "forbidden",

@@ -148,10 +148,10 @@ function describeNothing(
 ): EntryOutcome {
   const type = fields.type?.toLowerCase().replace(/[-_\s]/g, "");
   if (type !== undefined && BUILTIN_TYPES.includes(type)) {
-    return fault(`is a part of its client (${JSON.stringify(fields.type)}) and no server; it is left out`);
+    return note(`is a part of its client (${JSON.stringify(fields.type)}) and no server; it is left out`);
   }
   if (isObject(entry["settings"])) {
-    return fault("is an extension of its client, which alone can start it; it is left out");
+    return note("is an extension of its client, which alone can start it; it is left out");
   }
   if (said !== undefined) return { kind: "toggle", ...said };
   if (type !== undefined && URL_TYPES.includes(type)) return fault('expected a "url"');
@@ -218,4 +218,8 @@ function noteKeyring(
 
 function fault(message: string): EntryOutcome {
   return { kind: "faults", faults: [{ path: [], message }] };
+}
+
+function note(message: string): EntryOutcome {
+  return { kind: "faults", faults: [{ path: [], message, isNote: true }] };
 }

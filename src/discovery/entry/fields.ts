@@ -67,6 +67,8 @@ const fieldsSchema = z.object({
 export interface EntryFault {
   readonly path: readonly (string | number)[];
   readonly message: string;
+  /** Nothing is wrong: it only says what was left out. */
+  readonly isNote?: true;
 }
 
 /** Why an entry cannot be started or reached: `expected ${fault}`, at the key `at` of the entry or at the whole. */
