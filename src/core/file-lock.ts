@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { open, readFile, rename, rm, stat } from "node:fs/promises";
 import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { BridgeError } from "./errors.ts";
@@ -7,6 +7,8 @@ import { BridgeError } from "./errors.ts";
 const POLL_MS = 25;
 /** A holder that is alive is done long before; a file this old was left by one that we cannot see. */
 const STALE_MS = 120_000;
+/** A lock is written at once: one without its holder's name for so long was left by one that was killed meanwhile. */
+const HALF_WRITTEN_MS = 10_000;
 
 export interface FileLockOptions {
   /** Milliseconds until somebody else's lock is waited for no longer. */
@@ -43,11 +45,19 @@ export async function withFileLock<T>(
 }
 
 async function take(path: string, mine: string): Promise<boolean> {
-  try {
-    await writeFile(path, mine, { flag: "wx", mode: 0o600 });
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  const handle = await open(path, "wx", 0o600).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "EEXIST") throw error;
+  });
+  if (handle !== undefined) {
+    try {
+      await handle.writeFile(mine);
+      return true;
+    } catch (error) {
+      await rm(path, { force: true }); // the disk is full: a lock without a name on it would hold everybody up
+      throw error;
+    } finally {
+      await handle.close();
+    }
   }
   const theirs = await read(path);
   if (theirs !== undefined && (await isStale(path, theirs))) await removeStale(path, theirs);
@@ -56,8 +66,10 @@ async function take(path: string, mine: string): Promise<boolean> {
 
 async function isStale(path: string, text: string): Promise<boolean> {
   const age = Date.now() - ((await stat(path).catch(() => undefined))?.mtimeMs ?? Date.now());
-  if (age > STALE_MS) return true;
+  // The clock may have been set back.
+  if (Math.abs(age) > STALE_MS) return true;
   const holder = parseHolder(text);
+  if (holder === undefined && age > HALF_WRITTEN_MS) return true;
   // Process ids say nothing about another machine or container.
   return holder !== undefined && holder.host === hostname() && !isAlive(holder.pid);
 }
@@ -79,7 +91,7 @@ function parseHolder(text: string): { readonly pid: number; readonly host: strin
     const { pid, host } = JSON.parse(text) as { pid?: unknown; host?: unknown };
     return typeof pid === "number" && typeof host === "string" ? { pid, host } : undefined;
   } catch {
-    return undefined; // half written, or not ours: its age decides
+    return undefined; // half written: its age decides
   }
 }
 

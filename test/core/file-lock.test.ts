@@ -47,7 +47,12 @@ test("lets one in at a time, across processes", async () => {
 test.each([
   ["whose holder has died", () => JSON.stringify({ pid: deadPid(), host: hostname(), id: "1" }), 0],
   ["that is very old", () => JSON.stringify({ pid: 1, host: "another", id: "1" }), 600],
-  ["that is very old and half written", () => "{", 600],
+  ["that is half written since a while", () => "{", 15],
+  [
+    "from a future that the clock has left again",
+    () => JSON.stringify({ pid: 1, host: "another", id: "1" }),
+    -600,
+  ],
 ])("takes over a lock %s", async (_case, holder, ageSeconds) => {
   using place = createPath();
   writeFileSync(place.path, holder());
@@ -84,4 +89,18 @@ test("frees the lock when the work fails, and does not wait once it is called of
   const waiting = withFileLock(place.path, { waitMs: 5000, signal }, async () => "done");
 
   expect(await waiting.catch(({ message }: Error) => message)).toBe("called off");
+});
+
+test("leaves no lock behind where its name could not be written", async () => {
+  using place = createPath();
+  const program = `
+    import { withFileLock } from ${JSON.stringify(join(import.meta.dir, "../../src/core/file-lock.ts"))};
+    await withFileLock(${JSON.stringify(place.path)}, { waitMs: 100 }, async () => console.log("never"));`;
+
+  // No file of this process may have any bytes, as on a full disk.
+  const script = 'trap "" XFSZ; ulimit -f 0; exec "$0" -e "$1"';
+  const { exitCode, stderr } = Bun.spawnSync(["sh", "-c", script, process.execPath, program]);
+
+  expect([exitCode, stderr.toString().includes("EFBIG")]).toEqual([1, true]);
+  expect(readdirSync(dirname(place.path))).toEqual([]);
 });
