@@ -10,16 +10,15 @@ const ROOMS: Readonly<
   Record<string, { readonly values: readonly string[]; readonly types: readonly string[] }>
 > = {
   main: { values: ["cli", "core"], types: [] },
-  cli: { values: ["app", "config", "discovery", "core"], types: ["mcp", "session", "kernel", "upstream"] },
+  cli: { values: ["app", "config", "discovery", "core"], types: ["session", "upstream"] },
   app: {
-    values: ["mcp", "session", "kernel", "container", "memory", "upstream", "discovery", "config", "core"],
+    values: ["mcp", "session", "kernel", "container", "upstream", "discovery", "config", "core"],
     types: [],
   },
-  mcp: { values: ["core"], types: ["kernel", "upstream"] },
-  session: { values: ["core"], types: ["kernel", "upstream", "memory"] },
+  mcp: { values: ["core"], types: ["upstream"] },
+  session: { values: ["core"], types: ["kernel"] },
   kernel: { values: ["core"], types: ["container"] },
-  container: { values: ["core"], types: ["config"] },
-  memory: { values: ["core"], types: [] },
+  container: { values: ["core"], types: [] },
   upstream: { values: ["core"], types: ["discovery", "kernel"] },
   discovery: { values: ["core"], types: ["config"] },
   config: { values: ["core"], types: [] },

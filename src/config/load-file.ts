@@ -2,6 +2,7 @@ import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { BridgeError } from "../core/errors.ts";
+import { shortenHome } from "../core/home-path.ts";
 import type { Config } from "./config.ts";
 import type { SettingsFile } from "./given.ts";
 import { type ConfigOverrides, loadConfig } from "./load.ts";
@@ -31,7 +32,7 @@ async function readSettingsFile(
   const path = named ? resolveUserPath(named, homeDir) : join(configDir, FILE_NAME);
   const text = await readText(path, named !== undefined && named !== "");
   if (text === undefined) return undefined;
-  const shown = path.startsWith(`${homeDir}/`) ? `~${path.slice(homeDir.length)}` : path;
+  const shown = shortenHome(path, homeDir);
   const { parseSettings } = await import("./settings-file.ts"); // most have no file, and start without the parser
   return { shown, folder: dirname(path), ...parseSettings(shown, text) };
 }

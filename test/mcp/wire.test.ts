@@ -59,7 +59,8 @@ describe("a line that holds no message", () => {
     await using server = await RawServer.connect();
     const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
     await server.child.write(call(1, "1").replace('"code":"1"', `"code":"1","servers":${deep}`));
-    expect(await server.reply(1)).toMatchObject({});
+    expect(await server.reply(1)).toHaveProperty("result.isError", true);
+    expect(textOf(await server.reply(1))).toContain("nested too deep");
     await server.child.write(call(2, "value alive"));
     expect(textOf(await server.reply(2))).toBe("alive");
   });
