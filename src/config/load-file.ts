@@ -1,5 +1,6 @@
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
+import { devNull } from "node:os";
 import { dirname, join } from "node:path";
 import { BridgeError } from "../core/errors.ts";
 import { shortenHome } from "../core/home-path.ts";
@@ -16,7 +17,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /**
  * The bridge's settings: overrides, then `env`, then the configuration file, then defaults. The file is the one that
  * `MCP_BRIDGE_CONFIG` names, which must exist, or `config.jsonc` in our folder, which may be missing. One that is there
- * counts: it may hold a policy, so if it cannot be read or understood nothing starts. Throws `CONFIG_INVALID`.
+ * counts: it may hold a policy, so if it cannot be read or understood nothing starts. `/dev/null` stands for none. Throws
+ * `CONFIG_INVALID`.
  */
 export async function loadSettings(env: Environment, overrides: ConfigOverrides = {}): Promise<Config> {
   return loadConfig(env, overrides, await readSettingsFile(env, overrides));
@@ -30,6 +32,7 @@ async function readSettingsFile(
   const named = overrides.MCP_BRIDGE_CONFIG?.trim() || env["MCP_BRIDGE_CONFIG"]?.trim();
   const { configDir } = resolveOwnFolders(env, homeDir, process.platform);
   const path = named ? resolveUserPath(named, homeDir) : join(configDir, FILE_NAME);
+  if (path === devNull) return undefined;
   const text = await readText(path, named !== undefined && named !== "");
   if (text === undefined) return undefined;
   const shown = shortenHome(path, homeDir);
@@ -55,6 +58,6 @@ async function readText(path: string, mustExist: boolean): Promise<string | unde
 
 function unreadable(path: string, why: string): BridgeError {
   return new BridgeError("CONFIG_INVALID", `the configuration file ${JSON.stringify(path)} ${why}`, {
-    hint: "Correct that, or name another file with MCP_BRIDGE_CONFIG.",
+    hint: `Correct that, or name another file with MCP_BRIDGE_CONFIG, or ${devNull} for none.`,
   });
 }

@@ -209,13 +209,14 @@ describe("a file that is named", () => {
     const two = write('{"pids": 3}', join(home, "two.jsonc"));
     expect((await load({ MCP_BRIDGE_CONFIG: "~/one.jsonc" })).pids).toBe(2);
     expect((await load({ MCP_BRIDGE_CONFIG: one }, { MCP_BRIDGE_CONFIG: two })).pids).toBe(3);
+    expect((await load({ MCP_BRIDGE_CONFIG: "/dev/null" })).pids).toBe(128);
   });
 
   test("must exist", async () => {
     expect(await faultOf({ MCP_BRIDGE_CONFIG: "/nowhere/c.jsonc" })).toEqual({
       code: "CONFIG_INVALID",
       message: 'the configuration file "/nowhere/c.jsonc" does not exist',
-      hint: "Correct that, or name another file with MCP_BRIDGE_CONFIG.",
+      hint: "Correct that, or name another file with MCP_BRIDGE_CONFIG, or /dev/null for none.",
     });
   });
 });

@@ -195,6 +195,6 @@ test("a configuration file that is wrong stops the start, with every place", asy
   expect([named.code, named.stderr]).toEqual([
     3,
     `sandpy: the configuration file ${JSON.stringify(join(home.path, "other.jsonc"))} does not exist\n` +
-      "Correct that, or name another file with MCP_BRIDGE_CONFIG.",
+      "Correct that, or name another file with MCP_BRIDGE_CONFIG, or /dev/null for none.",
   ]);
 });
