@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import re
+import sys
 
 from .late import close_matches
 from .names import Names
@@ -40,6 +41,10 @@ _meant = (
 )
 _sdk = frozenset({"ClientSession", "Client", "StdioServerParameters", "stdio_client", "FastMCP", "Server"})
 _lazy = r"(PendingCall|_GatheringFuture|coroutine|_asyncio\.Future|_asyncio\.Task)\b"
+_modules = frozenset(
+    "asyncio base64 collections csv datetime functools hashlib itertools json math os pathlib random re statistics "
+    "subprocess sys textwrap time urllib uuid".split()
+)
 _literals = {"true": "True", "false": "False", "null": "None"}
 _commands = frozenset(
     {"pip", "pip3", "uv", "conda", "apt", "apt-get", "apk", "brew", "curl", "wget", "git", "npm", "npx"}
@@ -110,6 +115,8 @@ def _missing_name(error: Any, found: re.Match[str], names: Names) -> str:
         return f"JSON's {name} is {_literals[name]} in Python; json.loads parses JSON text"
     if hasattr(names.runtime, name):
         return f"it is `runtime.{name}`"
+    if sys.version_info < (3, 12) and name in _modules:  # later ones say so themselves
+        return f"add `import {name}`"
     return _server_name(name, names) or _tool_name(name, names) or _near_function(name, names, 0.75)
 
 

@@ -77,7 +77,7 @@ def found(answer: dict[str, Any], query: str, limit: int, full: bool) -> Found:
         foot.append(f"more: limit={min(total, limit * 4)}, or other words")
     if entries and not full:
         foot.append("details: await runtime.query_tool_docs(server, tool)")
-    if not entries and answer["suggestions"]:
+    if not entries and answer["suggestions"] and not learning:
         foot.append(f"like these? {', '.join(map(repr, answer['suggestions']))}")
     if not entries:
         foot.append("all servers: runtime.discovered_servers(detailed=True), await runtime.find_servers()")

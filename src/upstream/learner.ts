@@ -49,9 +49,10 @@ export class Learner {
 
   /**
    * Starts, in the background and a few at a time, those of `definitions` that nobody has ever asked; each once for as
-   * long as the bridge runs. The catalogue says when it knows more. Returns how many are still to be asked.
+   * long as the bridge runs, those first that a search for `query` most likely means. The catalogue says when it knows
+   * more. Returns how many are still to be asked.
    */
-  learn(definitions: readonly ServerDefinition[]): number {
+  learn(definitions: readonly ServerDefinition[], query = ""): number {
     const { catalogue } = this.#options;
     for (const definition of definitions) {
       const isNew = definition.availability.kind === "usable" && catalogue.known(definition) === undefined;
@@ -60,6 +61,8 @@ export class Learner {
       this.#tried.add(mark);
       this.#waiting.push(definition);
     }
+    const words = query.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu) ?? [];
+    if (words.length > 0) this.#waiting.sort((a, b) => countWords(b, words) - countWords(a, words));
     while (this.#working < MAX_AT_ONCE && this.#waiting.length > 0) void this.#work();
     return this.#waiting.length + this.#working;
   }
@@ -90,4 +93,10 @@ export class Learner {
     this.#working -= 1;
     if (this.#working === 0) this.#idle.resolve();
   }
+}
+
+/** How many of the words stand in what a definition says of its server. */
+function countWords({ name, description }: ServerDefinition, words: readonly string[]): number {
+  const text = `${name} ${description}`.toLowerCase();
+  return words.filter((word) => text.includes(word)).length;
 }

@@ -160,7 +160,7 @@ export function createSessionTools({
     async findServers(query, signal) {
       const discovery = await readConfiguration(signal);
       await waitFor(catalogue.load(discovery.servers), signal, READING_TOOLS);
-      learner.learn(discovery.servers); // the next search finds more
+      learner.learn(discovery.servers, query.query); // the next search finds more
       return findServers(discovery, query, facts);
     },
     async searchTools(query, signal) {
@@ -174,7 +174,7 @@ export function createSessionTools({
         if (!isUsable(definition) || catalogue.known(definition) === undefined) await listTools(name, signal);
         return { ...(await search(usable, { ...query, server: name }, signal)), learning: 0 };
       }
-      if (learner.learn(usable) > 0) await learner.wait(LEARN_MS, signal);
+      if (learner.learn(usable, query.query) > 0) await learner.wait(LEARN_MS, signal);
       return { ...(await search(usable, query, signal)), learning: learner.learn(usable) };
     },
     async addServer(server, signal) {

@@ -166,11 +166,15 @@ function createReporter(
 ): (problems: readonly DiscoveryProblem[], servers: readonly ServerDefinition[]) => void {
   let reported = new Set<string>();
   return (problems, servers) => {
-    const faults = problems.map(({ where, message }) => `configuration: ${where}: ${message}`);
+    const say = (some: readonly DiscoveryProblem[]) =>
+      some.map(({ where, message }) => `configuration: ${where}: ${message}`);
+    const faults = say(problems.filter(({ isNote }) => isNote !== true));
+    const notes = say(problems.filter(({ isNote }) => isNote === true));
     const waiting = describeUntrusted(servers);
     for (const line of new Set(faults)) if (!reported.has(line)) log.warning(line);
     for (const line of waiting) if (!reported.has(line)) log.info(line);
-    reported = new Set([...faults, ...waiting]);
+    for (const line of notes) if (!reported.has(line)) log.debug(line);
+    reported = new Set([...faults, ...waiting, ...notes]);
   };
 }
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
 import unittest
 
-from harness import Sandbox
+from harness import PYTHON, Sandbox
 from test_printed import SIGNATURE, answer
+
+SANDBOX = eval(subprocess.check_output([PYTHON, "-c", "import sys; print(sys.version_info[:2])"]))
 
 
 class Advice(unittest.TestCase):
@@ -49,6 +52,7 @@ class Advice(unittest.TestCase):
             ("await mcp_server.x()", "did you mean `mcp_my_server`?"),
             ("await mcp_other.x()", "The servers are mcp_fx, mcp_my_server"),
             ("await my_server.x()", "this server is `mcp_my_server`"),
+            ("statistics.mean([1])", "add `import statistics`" if SANDBOX < (3, 12) else ""),
             ("[true]", "JSON's true is True in Python"),
             ("await runtime.list_tools()", "name a server, one of 'fx', 'my-server'"),
             ("await runtime.query_tool_docs()", "name a server, one of 'fx', 'my-server'"),

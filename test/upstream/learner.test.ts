@@ -24,6 +24,20 @@ test("a search starts servers that nobody ever asked, learns their tools and sto
   expect(journal.lines().filter((line) => line === "boot").length).toBe(2);
 });
 
+test("a search asks those servers first whose names or descriptions have its words", async () => {
+  const slow = (name: string) => scripted(name, { slowStartMs: 300, tools: { x: {} } });
+  const servers = ["a", "b", "c", "d", "e"].map(slow);
+  const weather = { ...slow("w"), description: "Weather everywhere" };
+  await using rig = createRig([...servers, weather]);
+
+  await rig.upstream.findServers({ ...QUERY, query: "the weather" }, soon());
+  await until(() => rig.upstream.catalogue.known(weather) !== undefined);
+
+  expect(servers.filter((server) => rig.upstream.catalogue.known(server) !== undefined).length).toBeLessThan(
+    3,
+  );
+});
+
 test("a server that somebody uses is asked and goes on running", async () => {
   using journal = createJournal();
   const definition = scripted("fx", { journal: journal.path, tools: { a: {} } });

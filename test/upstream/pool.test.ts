@@ -161,13 +161,22 @@ describe("the definitions", () => {
 
   test("that are missing are said to be missing, and perhaps why", async () => {
     await using rig = createRig([]);
-    rig.discovery = { servers: [], problems: [{ where: "/a.json:1:2", message: "is not valid JSON" }] };
+    rig.discovery = {
+      servers: [],
+      problems: [
+        { where: "/a.json:1:2", message: "is not valid JSON" },
+        { where: "/b.json", message: "is left out", isNote: true },
+      ],
+    };
 
     expect((await faultOf(rig.upstream.tools("x", soon()))).message).toBe(
       'no server is called "x": none is configured. One definition has a fault and may be missing for it.',
     );
     await faultOf(rig.upstream.tools("x", soon()));
-    expect(rig.logged).toEqual(["WARNING sandpy: configuration: /a.json:1:2: is not valid JSON\n"]);
+    expect(rig.logged).toEqual([
+      "WARNING sandpy: configuration: /a.json:1:2: is not valid JSON\n",
+      "DEBUG sandpy: configuration: /b.json: is left out\n",
+    ]);
   });
 
   test("that changed stop the old server on a refresh", async () => {
