@@ -5,12 +5,16 @@ import { limitTime } from "./abort.ts";
 import type { Callers } from "./callers.ts";
 import { type ClientPeer, LOG_SEVERITIES, type LogSeverity, type PeerMessage } from "./client-peer.ts";
 import type { Mask } from "./mask.ts";
+import { isWebAddress, plainForm, plainText } from "./relayed-text.ts";
 
 /** Requests of one server that wait for the client at once; each may be a dialog in front of a person. */
 const MAX_OPEN = 8;
 /** A client that forgets a request must not hold it for ever; a person needs minutes at most. */
 const MAX_ANSWER_MS = 15 * 60_000;
 const MAX_MESSAGE_CHARS = 10_000;
+/** Of one request, as JSON: a form for a person, or what a model is to read, which may have images in it. */
+const MAX_FORM_CHARS = 64 * 1024;
+const MAX_SAMPLING_CHARS = 8 * 1024 ** 2;
 const MAX_LOGGER_CHARS = 200;
 
 /** The requests of servers that a client can answer, and the capability by which it says that it can. */
@@ -127,6 +131,12 @@ export class Relay {
     }
     const missing = missingCapability(message, peer.capabilities());
     if (missing !== undefined) return `the client of this call does not support ${missing}`;
+    if (message.method === "elicitation/create" && message.params?.["mode"] === "url") {
+      if (!isWebAddress(message.params["url"])) return "the address to open is none of the web";
+    }
+    const maxChars = message.method === "sampling/createMessage" ? MAX_SAMPLING_CHARS : MAX_FORM_CHARS;
+    if (JSON.stringify(message.params ?? {}).length > maxChars)
+      return `it has more than ${maxChars} characters`;
     if (this.#open >= MAX_OPEN) return `${MAX_OPEN} requests wait for the client already`;
     return undefined;
   }
@@ -199,8 +209,10 @@ function named(server: string, message: PeerMessage): PeerMessage {
   if (message.params === undefined) return message;
   const { _meta, ...params } = message.params; // its tokens belong to the other connection
   if (message.method !== "elicitation/create") return { ...message, params };
-  const text = typeof params["message"] === "string" ? shorten(params["message"]) : "";
-  return { ...message, params: { ...params, message: `[${server}] ${text}` } };
+  const text = typeof params["message"] === "string" ? shorten(plainText(params["message"])) : "";
+  const { requestedSchema } = params;
+  const form = requestedSchema === undefined ? {} : { requestedSchema: plainForm(requestedSchema) };
+  return { ...message, params: { ...params, ...form, message: `[${plainText(server)}] ${text}` } };
 }
 
 function notAnswered(method: string): BridgeError {

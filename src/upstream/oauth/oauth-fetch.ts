@@ -40,15 +40,18 @@ export function isAllowed(url: URL, server: URL): boolean {
 }
 
 function isLoopback({ hostname }: URL): boolean {
-  return hostname === "localhost" || hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(hostname);
+  return /^localhost\.?$/.test(hostname) || hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(hostname);
 }
 
 /** This machine, and addresses that mean something else in each network. Names are not looked up. */
 function isLocal(url: URL): boolean {
-  if (isLoopback(url) || url.hostname.endsWith(".localhost")) return true;
+  if (isLoopback(url) || /\.localhost\.?$/.test(url.hostname)) return true;
   const host = url.hostname.replace(/^\[|\]$/g, "");
-  if (isIP(host) === 4) return /^(0|10|127|169\.254|192\.168|172\.(1[6-9]|2\d|3[01]))\./.test(host);
-  return isIP(host) === 6 && /^(::|f[cd]|fe[89ab])/.test(host);
+  if (isIP(host) === 4)
+    return /^(0|10|127|169\.254|192\.168|172\.(1[6-9]|2\d|3[01])|100\.(6[4-9]|[7-9]\d|1[01]\d|12[0-7]))\./.test(
+      host,
+    );
+  return isIP(host) === 6 && /^(::|64:ff9b:|f[cd]|fe[89ab])/.test(host);
 }
 
 /** The SDK quotes a body that is no OAuth error in a warning, and it may repeat what we sent. */
