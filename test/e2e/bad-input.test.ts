@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { type Bridge, startBridge } from "./helpers/client.ts";
 import { createHome, type TestHome } from "./helpers/home.ts";
-import { npmServer } from "./helpers/npm-servers.ts";
+import { memoryServer } from "./helpers/npm-servers.ts";
 
 let home: TestHome;
 let bridge: Bridge;
 beforeAll(async () => {
   home = createHome();
   home.defineServers({
-    memory: { ...npmServer("memory"), env: { MEMORY_FILE_PATH: `${home.path}/graph.json` } },
+    memory: memoryServer(home),
     broken: {
       command: process.execPath,
       args: ["-e", "console.error('cannot open the vault'); process.exit(3)"],

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { type Bridge, startBridge } from "./helpers/client.ts";
 import { command } from "./helpers/command.ts";
 import { createHome, type TestHome } from "./helpers/home.ts";
-import { npmServer } from "./helpers/npm-servers.ts";
+import { memoryServer, npmServer } from "./helpers/npm-servers.ts";
 
 let home: TestHome;
 let bridge: Bridge;
@@ -24,12 +24,11 @@ beforeAll(async () => {
     ".config/goose/config.yaml",
     `extensions:\n  yaml-all:\n    type: stdio\n    cmd: ${everything.command}\n    args: ["${script}"]\n    enabled: true\n`,
   );
-  const memory = npmServer("memory");
   home.write(
     ".cursor/mcp.json",
     JSON.stringify({
       mcpServers: {
-        "json-memory": { ...memory, env: { MEMORY_FILE_PATH: "${userHome}/graph.json" } },
+        "json-memory": { ...memoryServer(home), env: { MEMORY_FILE_PATH: "${userHome}/graph.json" } },
         "toml-files": files,
         missing: { command: "x", env: { TOKEN: "${env:NO_SUCH_TOKEN}" } },
       },

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { type Bridge, startBridge } from "./helpers/client.ts";
 import { createHome, type TestHome } from "./helpers/home.ts";
-import { npmServer } from "./helpers/npm-servers.ts";
+import { memoryServer, npmServer } from "./helpers/npm-servers.ts";
 
 let home: TestHome;
 let bridge: Bridge;
@@ -11,7 +11,7 @@ beforeAll(async () => {
   home.write("project/notes.txt", "first line\n");
   home.defineServers({
     filesystem: npmServer("filesystem", join(home.path, "project")),
-    memory: { ...npmServer("memory"), env: { MEMORY_FILE_PATH: join(home.path, "graph.json") } },
+    memory: memoryServer(home),
     everything: npmServer("everything"),
     calendar: { ...npmServer("everything"), disabled: true },
   });

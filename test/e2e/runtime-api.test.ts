@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { encode } from "gpt-tokenizer/encoding/o200k_base";
 import { type Bridge, startBridge } from "./helpers/client.ts";
 import { createHome, type TestHome } from "./helpers/home.ts";
-import { npmServer } from "./helpers/npm-servers.ts";
+import { memoryServer, npmServer } from "./helpers/npm-servers.ts";
 
 const off = { disabled: true, description: "an old notebook" };
 let home: TestHome;
@@ -16,7 +16,7 @@ beforeAll(async () => {
       ...npmServer("filesystem", join(home.path, "project")),
       description: "Files of the project",
     },
-    memory: { ...npmServer("memory"), env: { MEMORY_FILE_PATH: join(home.path, "graph.json") } },
+    memory: memoryServer(home),
     everything: npmServer("everything"),
     "old-notes": { ...npmServer("everything"), ...off },
     "other-notes": { ...npmServer("everything"), ...off },
@@ -135,7 +135,7 @@ describe("what a client sees before any call", () => {
     const changed = Promise.withResolvers<void>();
     watched.onToolsChanged = changed.resolve;
     expect((await watched.listTools())[0]?.description).toEndWith("\nServers: one");
-    fresh.write("MCPs/two.json", JSON.stringify({ mcpServers: { two: npmServer("memory") } }));
+    fresh.write("MCPs/two.json", JSON.stringify({ mcpServers: { two: memoryServer(fresh) } }));
     await changed.promise;
     expect((await watched.listTools())[0]?.description).toContain("two");
   });

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { type Bridge, startBridge } from "./helpers/client.ts";
-import { npmServer } from "./helpers/npm-servers.ts";
+import { memoryServer } from "./helpers/npm-servers.ts";
 
 const SERVER = join(import.meta.dir, "../fixtures/servers/catalogue-server.py");
 
@@ -44,7 +44,7 @@ beforeAll(async () => {
   await Bun.write(file, JSON.stringify(TOOLS));
   bridge.home.defineServers({
     "fx-1": { command: "python3", args: [SERVER, file] },
-    memory: npmServer("memory"),
+    memory: memoryServer(bridge.home),
   });
   await bridge.python("1"); // the first result may carry a note about the engine
 });

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Bridge, startBridge } from "./helpers/client.ts";
 import { createHome, type TestHome } from "./helpers/home.ts";
-import { npmServer } from "./helpers/npm-servers.ts";
+import { memoryServer, npmServer } from "./helpers/npm-servers.ts";
 
 let home: TestHome;
 let bridge: Bridge;
@@ -15,7 +15,7 @@ beforeAll(async () => {
       ...npmServer("filesystem", join(home.path, "project")),
       description: "Files of the project",
     },
-    memory: { ...npmServer("memory"), env: { MEMORY_FILE_PATH: join(home.path, "graph.json") } },
+    memory: memoryServer(home),
     everything: npmServer("everything"),
   });
   bridge = await startBridge({ home });

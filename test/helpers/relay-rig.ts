@@ -2,26 +2,17 @@ import { Client as ModernClient } from "@modelcontextprotocol/client";
 import { Client as OlderClient } from "@modelcontextprotocol/sdk/client/index.js";
 import type { HostTools } from "../../src/kernel/host-tools.ts";
 import { McpClientPeer } from "../../src/mcp/client-peer.ts";
-import type { PythonRunner, RunResult } from "../../src/mcp/python-runner.ts";
+import type { PythonRunner } from "../../src/mcp/python-runner.ts";
 import { createServer } from "../../src/mcp/server.ts";
 import type { Rig } from "../upstream/harness.ts";
 import { createMemoryLog } from "./logs.ts";
 import { SERVER_OPTIONS, StreamTransport } from "./mcp-peers.ts";
+import { NOTHING } from "./run-results.ts";
 
 const IDENTITY = { name: "test", version: "1" };
-const BLANK: Omit<RunResult, "status" | "result"> = {
-  stdout: "",
-  stderr: "",
-  error: null,
-  exitCode: null,
-  notes: [],
-  images: [],
-  truncated: false,
-  durationMs: 0,
-};
 
 /** A client of an upstream, with all of our MCP server in between and no Python: its code is a tool call as JSON. */
-export function connectTransport(rig: Rig): StreamTransport {
+function connectTransport(rig: Rig): StreamTransport {
   const peer = new McpClientPeer();
   const runner = createToolRunner(rig.upstream.openSession(peer));
   return new StreamTransport((shutdown) =>
@@ -67,9 +58,9 @@ function createToolRunner(tools: HostTools): PythonRunner {
       onStart();
       try {
         const result = await tools.callTool(JSON.parse(code), signal);
-        return { ...BLANK, status: "ok", result: JSON.stringify(result) };
+        return { ...NOTHING, status: "ok", result: JSON.stringify(result) };
       } catch (error) {
-        return { ...BLANK, status: signal.aborted ? "cancelled" : "error", result: String(error) };
+        return { ...NOTHING, status: signal.aborted ? "cancelled" : "error", result: String(error) };
       }
     },
   };

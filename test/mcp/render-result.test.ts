@@ -2,20 +2,9 @@ import { describe, expect, test } from "bun:test";
 import { decode } from "@toon-format/toon";
 import type { RunResult } from "../../src/mcp/python-runner.ts";
 import { renderRefusal, renderRunResult } from "../../src/mcp/render-result.ts";
+import { NOTHING } from "../helpers/run-results.ts";
 
 describe("a result", () => {
-  const NOTHING: RunResult = {
-    status: "ok",
-    stdout: "",
-    stderr: "",
-    result: null,
-    error: null,
-    exitCode: null,
-    notes: [],
-    images: [],
-    truncated: false,
-    durationMs: 0,
-  };
   const ERROR = { ename: "ValueError", evalue: "bad", traceback: "Traceback …\nValueError: bad" };
 
   test.each<[string, Partial<RunResult>, string, boolean]>([

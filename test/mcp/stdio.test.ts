@@ -7,6 +7,7 @@ import { serveStdio } from "../../src/mcp/stdio.ts";
 import { createEchoRunner } from "../fixtures/mcp/echo-runner.ts";
 import { createMemoryLog } from "../helpers/logs.ts";
 import { call, INITIALIZE, request } from "../helpers/raw-server.ts";
+import { NOTHING } from "../helpers/run-results.ts";
 import { until } from "../helpers/until.ts";
 
 const MEGABYTE = "x".repeat(1 << 20);
@@ -63,18 +64,7 @@ describe("a client that does not read", () => {
     const runner: PythonRunner = {
       async run() {
         runs++;
-        return {
-          status: "ok",
-          stdout: MEGABYTE,
-          stderr: "",
-          result: null,
-          error: null,
-          exitCode: null,
-          notes: [],
-          images: [],
-          truncated: false,
-          durationMs: 0,
-        };
+        return { ...NOTHING, stdout: MEGABYTE };
       },
     };
     const stdout = new StuckReader();

@@ -12,6 +12,7 @@ import type { HostTools } from "../../src/kernel/host-tools.ts";
 import type { Clock } from "../../src/upstream/clock.ts";
 import { createUpstream, type Upstream, type UpstreamOptions } from "../../src/upstream/upstream.ts";
 import type { Script } from "../fixtures/servers/scripted-server.ts";
+import { until as untilTrue } from "../helpers/until.ts";
 
 export const SERVERS = join(import.meta.dir, "../fixtures/servers");
 const SCRIPTED = join(SERVERS, "scripted-server.ts");
@@ -109,12 +110,8 @@ export async function faultOf(
 }
 
 /** Waits for a condition; the deadline only ends a test that fails. */
-export async function until(condition: () => boolean, ms = 10_000): Promise<void> {
-  const end = performance.now() + ms;
-  while (!condition()) {
-    if (performance.now() > end) throw new Error(`the condition did not come true: ${condition}`);
-    await Bun.sleep(5);
-  }
+export function until(condition: () => boolean, ms = 10_000): Promise<void> {
+  return untilTrue(String(condition), condition, ms);
 }
 
 /** A file for a scripted server to write what it receives, and its lines so far. */
