@@ -7,6 +7,7 @@ import re
 import sys
 
 from .late import close_matches
+from .meant import SHOWN, all_servers, functions, near_function, server_name, signature
 from .names import Names
 from .render import safe_str
 from .unlisted import no_tool
@@ -27,24 +28,17 @@ RESULT = (
     "the result of a tool has `.text`, `.data` (structured content or parsed JSON) and `.images`; it is a dict itself"
 )
 PLACES = "/workspace and /tmp"
-SHOWN = 20
-FEW = 8
-HOST_SECONDS = 2.0
 
 _installer = re.compile(r"\b(pip3?|uv|conda|apt|apt-get|apk)\b.*\b(install|add)\b")
 _magic = re.compile(r"(%{1,2}[a-z_]{2,}|![a-z./])", re.IGNORECASE)
 _users_path = re.compile(r"/(home|Users|root|mnt|media|Volumes)/|~|[A-Za-z]:[\\/]")
-# What models call our functions that is not near enough to a name of ours.
-_meant = (
-    (re.compile("search|find_?tool|lookup"), "search_tool_docs"),
-    (re.compile("doc|schema|signature|(get|describe|inspect)_?tool$"), "query_tool_docs"),
-)
 _sdk = frozenset({"ClientSession", "Client", "StdioServerParameters", "stdio_client", "FastMCP", "Server"})
 _lazy = r"(PendingCall|_GatheringFuture|coroutine|_asyncio\.Future|_asyncio\.Task)\b"
-_modules = frozenset(
+_common = (
     "asyncio base64 collections csv datetime functools hashlib itertools json math os pathlib random re statistics "
-    "subprocess sys textwrap time urllib uuid".split()
+    "subprocess sys textwrap time urllib uuid"
 )
+_modules = frozenset(_common.split())
 _literals = {"true": "True", "false": "False", "null": "None"}
 _commands = frozenset(
     {"pip", "pip3", "uv", "conda", "apt", "apt-get", "apk", "brew", "curl", "wget", "git", "npm", "npx"}
@@ -65,50 +59,6 @@ def advise(error: BaseException, names: Names) -> str:
     return ""
 
 
-def _servers(names: Names) -> str:
-    aliases = list(names.directory.aliases)
-    more = ["… (`runtime.discovered_servers()` has all)"] if len(aliases) > SHOWN else []
-    return ", ".join([*(f"mcp_{alias}" for alias in aliases[:SHOWN]), *more])
-
-
-def _server_name(name: str, names: Names) -> str:
-    """Advises about a name that may stand for a server."""
-    if not names.directory.aliases:
-        return "no MCP server is configured" if name.startswith("mcp_") else ""
-    if name in names.directory.aliases:
-        return f"this server is `mcp_{name}`, without import"
-    if not name.startswith("mcp_"):
-        return ""
-    alias = name[len("mcp_") :]
-    reason = _why_not(alias, names)
-    if reason:
-        return reason
-    known = list(names.directory.aliases)
-    near = close_matches(name, [f"mcp_{each}" for each in known], 1, 0.8)
-    near += [f"mcp_{each}" for each in known if len(alias) > 2 and alias in each]
-    if not near:
-        return f"The servers are {_servers(names)}"
-    return f"did you mean `{near[0]}`? {_all_servers(names)}"
-
-
-def _all_servers(names: Names) -> str:
-    """Names the servers where that is short."""
-    if len(names.directory.aliases) > FEW:
-        return "`runtime.discovered_servers()` has the names of all servers"
-    return f"The servers are {_servers(names)}"
-
-
-def _why_not(alias: str, names: Names) -> str:
-    """Says why a server that is known to the host can not be used, "" for any other name."""
-    try:
-        asked = names.directory.rpc.request("describe_server", {"server": alias}, "describe_server")
-        found = asked.result(HOST_SECONDS)
-        name, reason = found["name"], found.get("reason")
-    except Exception:  # there is none, or the host does not say
-        return ""
-    return f"the server {name!r} {reason}" if reason and found["alias"] == alias else ""
-
-
 def _missing_name(error: Any, found: re.Match[str], names: Names) -> str:
     name = found[1]
     if name in _literals:
@@ -117,7 +67,7 @@ def _missing_name(error: Any, found: re.Match[str], names: Names) -> str:
         return f"it is `runtime.{name}`"
     if sys.version_info < (3, 12) and name in _modules:  # later ones say so themselves
         return f"add `import {name}`"
-    return _server_name(name, names) or _tool_name(name, names) or _near_function(name, names, 0.75)
+    return server_name(name, names) or _tool_name(name, names) or near_function(name, names, 0.75)
 
 
 def _tool_name(name: str, names: Names) -> str:
@@ -133,30 +83,16 @@ def _missing_module(error: Any, found: re.Match[str], names: Names) -> str:
     if name.partition(".")[0] == "IPython":
         return "it is not needed: `display(value)` is there without import, and shows images as images"
     if name.startswith("mcp."):
-        return _server_name("mcp_" + name.rpartition(".")[2], names)
+        return server_name("mcp_" + name.rpartition(".")[2], names)
     if not name or "." in name:
         return ""
     if name == "nest_asyncio":
         return "it is not needed: write `await` at top level"
-    return _server_name(name, names) or (
+    return server_name(name, names) or (
         f"{name} is not in the sandbox and cannot be installed, since there is no network: "
         "use the standard library or a tool of an MCP server, "
         "or have the user set MCP_BRIDGE_IMAGE to an image that has it"
     )
-
-
-def _functions(names: Names) -> list[str]:
-    return [each for each in names.runtime.__all__ if each.islower() and not each.endswith("_sync")]
-
-
-def _near_function(name: str, names: Names, likeness: float) -> str:
-    """Advises about a name that may stand for a function of `runtime`."""
-    functions = _functions(names)
-    meant = [function for pattern, function in _meant if pattern.search(name) and "tool" in name]
-    near = meant or close_matches(name.removesuffix("_sync"), functions, 1, likeness)
-    if not near:
-        return ""
-    return f"did you mean `runtime.{near[0]}{signature(getattr(names.runtime, near[0]))}`?"
 
 
 def _missing_function(error: Any, found: re.Match[str], names: Names) -> str:
@@ -167,27 +103,14 @@ def _missing_function(error: Any, found: re.Match[str], names: Names) -> str:
         return f"it is `runtime.{name}`"
     near = close_matches(name, list(names.directory.aliases), 1, 0.6) if found["module"] == "mcp" else []
     if near:
-        return f"did you mean `mcp_{near[0]}`? {_all_servers(names)}"
-    return (
-        _server_name(name, names)
-        or _near_function(name, names, 0.5)
-        or f"runtime has {', '.join(_functions(names))}"
-    )
+        return f"did you mean `mcp_{near[0]}`? {all_servers(names)}"
+    return server_name(name, names) or near_function(name, names, 0.5) or f"runtime has {', '.join(functions(names))}"
 
 
 def _wrong_call(error: Any, found: re.Match[str], names: Names) -> str:
     """Says how a function of `runtime` is called."""
     function = getattr(names.runtime, found[1], None) if found[1] in names.runtime.__all__ else None
     return f"it is runtime.{found[1]}{signature(function)}" if function else ""
-
-
-def signature(function: Any) -> str:
-    """Renders the parameters of a function as code that calls it needs them, without types."""
-    code = function.__code__
-    count, defaults = code.co_argcount, function.__defaults__ or ()
-    shown = list(code.co_varnames[: count + code.co_kwonlyargcount])
-    values = dict(zip(shown[count - len(defaults) : count], defaults), **(function.__kwdefaults__ or {}))
-    return f"({', '.join(f'{each}={values[each]!r}' if each in values else each for each in shown)})"
 
 
 def _missing_tool(error: Any, found: re.Match[str], names: Names) -> str:

@@ -20,6 +20,7 @@ import late from "../../sandbox/kernel/late.py" with { type: "text" };
 import listing from "../../sandbox/kernel/listing.py" with { type: "text" };
 import loop from "../../sandbox/kernel/loop.py" with { type: "text" };
 import manual from "../../sandbox/kernel/manual.py" with { type: "text" };
+import meant from "../../sandbox/kernel/meant.py" with { type: "text" };
 import names from "../../sandbox/kernel/names.py" with { type: "text" };
 import outlet from "../../sandbox/kernel/outlet.py" with { type: "text" };
 import parameters from "../../sandbox/kernel/parameters.py" with { type: "text" };
@@ -67,6 +68,7 @@ const FILES: Readonly<Record<string, string>> = {
   "listing.py": listing,
   "loop.py": loop,
   "manual.py": manual,
+  "meant.py": meant,
   "names.py": names,
   "parameters.py": parameters,
   "outlet.py": outlet,
