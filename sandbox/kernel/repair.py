@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import sys
+from _operator import is_
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ class Pristine:
 
     def __init__(self) -> None:
         self.builtins = dict(vars(builtins))
+        self.values = list(self.builtins.values())
         self.meta_path = list(sys.meta_path)
         self.path = list(sys.path)
         self.path_hooks = list(sys.path_hooks)
@@ -26,9 +28,12 @@ class Pristine:
     def restore(self, main: ModuleType) -> None:
         """Restores built-ins, the import system's lists where they are empty, and `__main__` itself."""
         current = vars(builtins)
-        for name, value in self.builtins.items():
-            if current.get(name, current) is not value and (name not in KEPT or name not in current):
-                current[name] = value
+        # All at once, which is quicker by far and mostly finds nothing to do. A thread of the user's may add some, hence
+        # the list; and `==` could run code of the user's.
+        if len(current) != len(self.values) or not all(map(is_, list(current.values()), self.values)):
+            for name, value in self.builtins.items():
+                if current.get(name, current) is not value and (name not in KEPT or name not in current):
+                    current[name] = value
         for name in ("meta_path", "path", "path_hooks"):
             found = getattr(sys, name, None)
             if not found:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+from _collections import deque
 from _collections_abc import Coroutine  # not `collections.abc`, which imports all of collections
 from itertools import count
 
@@ -21,6 +22,38 @@ _allocate_lock = _thread.allocate_lock
 
 def _same(value: Any) -> Any:
     return value
+
+
+class Bell:
+    """Wakes one event loop: once for all answers that came since it last looked, as each time costs a system call and
+    a change of threads."""
+
+    __slots__ = ("answered", "loop", "rung")
+
+    def __init__(self, loop: Any) -> None:
+        self.loop = loop
+        self.answered: deque[Any] = deque()  # futures
+        self.rung = False
+
+    def ring(self, future: Any) -> None:
+        """Has a future of the loop resolved; from any thread. Raises where the loop is closed."""
+        self.answered.append(future)
+        if not self.rung:
+            self.rung = True
+            self.loop.call_soon_threadsafe(self.answer)
+
+    def answer(self) -> None:
+        """Resolves, in the loop, what is answered."""
+        self.rung = False  # first: what comes from now on rings again, or is seen below
+        try:
+            while self.answered:
+                future = self.answered[0]
+                if not future.done():
+                    future.set_result(None)
+                self.answered.popleft()
+        finally:
+            if self.answered:  # a signal handler of the user's raised in here
+                self.loop.call_soon(self.answer)
 
 
 class PendingCall(Coroutine):
@@ -94,12 +127,8 @@ class PendingCall(Coroutine):
         if not self._answered:
             loop = aio.load().get_running_loop()
             future = loop.create_future()
-
-            def finish() -> None:
-                if not future.done():
-                    future.set_result(None)
-
-            self._notify(lambda: loop.call_soon_threadsafe(finish))
+            bell = _bell_of(loop)
+            self._notify(lambda: bell.ring(future))
             yield from future
         return self._take()
 
@@ -128,6 +157,18 @@ class PendingCall(Coroutine):
         self._see()
         state = "answered" if self._answered else "under way"
         return f"<call of {self.__name__}, {state}: use `await`, or .result() in code that does not await>"
+
+
+_last_bell: Bell | None = None
+
+
+def _bell_of(loop: Any) -> Bell:
+    """Returns the bell of a loop; calls that come in turns from several loops make more of them than needed."""
+    global _last_bell
+    bell = _last_bell
+    if bell is None or bell.loop is not loop:
+        bell = _last_bell = Bell(loop)
+    return bell
 
 
 class Rpc:

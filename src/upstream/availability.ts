@@ -16,10 +16,9 @@ export function explainUnusable(
   { name, availability, origins: [origin] }: ServerDefinition,
   home: string | undefined,
 ): Unusable | undefined {
+  if (availability.kind === "usable") return undefined;
   const file = shortenHome(origin.file, home);
   switch (availability.kind) {
-    case "usable":
-      return undefined;
     case "disabled":
       return {
         reason: `is switched off: ${shortenHomes(availability.reason, home)}`,

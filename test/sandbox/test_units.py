@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import asyncio
 import importlib
 import json
 import sys
@@ -21,6 +22,7 @@ relay = importlib.import_module("_sandpy.relay")
 pretty = importlib.import_module("_sandpy.pretty")
 render = importlib.import_module("_sandpy.render")
 interrupts = importlib.import_module("_sandpy.interrupts")
+rpc = importlib.import_module("_sandpy.rpc")
 directory = importlib.import_module("_sandpy.directory")
 
 
@@ -168,6 +170,41 @@ class Names(unittest.TestCase):
         )
         self.assertEqual(directory.unknown("server", "x", []), "no server is called 'x'. Known: none")
         self.assertTrue(directory.unknown("tool", "x", [str(n) for n in range(30)]).endswith(" and 10 more"))
+
+
+class Bells(unittest.TestCase):
+    def setUp(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self.addCleanup(self.loop.close)
+        self.bell = rpc.Bell(self.loop)
+
+    def test_wakes_a_loop_once_for_all_answers_that_came(self) -> None:
+        futures = [self.loop.create_future() for _ in range(100)]
+        wake, woken = self.loop.call_soon_threadsafe, []
+        self.loop.call_soon_threadsafe = lambda *given: (woken.append(given), wake(*given))
+        for _ in range(2):
+            for future in futures:
+                self.bell.ring(future)
+            self.loop.run_until_complete(asyncio.gather(*futures))
+            futures = [self.loop.create_future() for _ in range(100)]
+        self.assertEqual(len(woken), 2)
+
+    def test_resolves_the_rest_after_a_signal_handler_raised(self) -> None:
+        class Struck:
+            strikes = 1
+
+            def done(self) -> bool:
+                self.strikes -= 1
+                if self.strikes == 0:
+                    raise KeyboardInterrupt
+                return True
+
+        last = self.loop.create_future()
+        for future in (Struck(), last):
+            self.bell.ring(future)
+        with self.assertRaises(KeyboardInterrupt):
+            self.loop.run_until_complete(last)
+        self.assertIsNone(self.loop.run_until_complete(asyncio.wait_for(last, 5)))
 
 
 if __name__ == "__main__":
