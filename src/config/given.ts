@@ -81,8 +81,8 @@ export class GivenSettings {
   }
 }
 
-/** How messages name a setting that comes from there, or that should be set there. */
-export function describeWhere(
+/** How messages name a setting that comes from there. */
+function describeWhere(
   name: SettingName,
   source: keyof SettingSources,
   file: SettingsFile | undefined,

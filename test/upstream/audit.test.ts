@@ -1,6 +1,15 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseExactJson } from "../../src/core/exact-json.ts";
@@ -145,7 +154,7 @@ describe("the audit log of calls", () => {
   test("is written while the bridge runs", async () => {
     await using rig = createFx({ tools: { get: {} } });
     await rig.upstream.callTool({ server: "fx", tool: "get", arguments: {} }, soon());
-    await until(() => readdirSync(folder).length > 0 && lines().length === 1);
+    await until(() => existsSync(file) && lines().length === 1);
   });
 });
 
@@ -182,6 +191,27 @@ describe("a log", () => {
     expect(Number(gap?.["lost"]) + rest.length).toBe(302);
   });
 
+  test.skipIf(!existsSync("/dev/full"))("goes on while the disk is full", async () => {
+    const logged: string[] = [];
+    const log = createLog("INFO", (line) => logged.push(line));
+    const audit = new AuditLog({ file: "/dev/full", arguments: "hash", log });
+    audit.record(ENTRY);
+    await until(() => logged.length > 0);
+    audit.record(ENTRY);
+    await audit.close();
+    expect(logged.length).toBe(1);
+    expect(logged[0]).toContain("ENOSPC");
+  });
+
+  test("holds no arguments while the disk is slow", async () => {
+    const audit = new AuditLog({ file, arguments: "masked", log: createLog("ERROR", () => undefined) });
+    const args = Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`a${n}`, "x ".repeat(200)]));
+    for (let count = 0; count < 2000; count++) audit.record({ ...ENTRY, arguments: args });
+    await audit.close();
+    expect(statSync(file).size).toBeLessThan(9 * 1024 ** 2);
+    expect(lines()[0]?.["lost"]).toBeGreaterThan(1000);
+  });
+
   test("takes no more than it can hold while the disk is slow", async () => {
     const audit = new AuditLog({ file, arguments: "hash", log: createLog("ERROR", () => undefined) });
     for (let count = 0; count < 12_000; count++) audit.record(ENTRY);
@@ -193,9 +223,10 @@ describe("a log", () => {
 
   test("is put aside when it is full", async () => {
     const log = createLog("ERROR", () => undefined);
-    const audit = new AuditLog({ file, arguments: "hash", log, maxBytes: 100_000 });
-    for (let count = 0; count < 5000; count++) audit.record(ENTRY);
-    await audit.close();
+    for (let bridge = 0; bridge < 12; bridge++) {
+      await using audit = new AuditLog({ file, arguments: "hash", log, maxBytes: 100_000 });
+      for (let count = 0; count < 200; count++) audit.record(ENTRY);
+    }
     expect(readdirSync(join(folder, "data")).sort()).toEqual([
       "audit.jsonl",
       "audit.jsonl.1",
@@ -205,6 +236,18 @@ describe("a log", () => {
     for (const name of readdirSync(join(folder, "data"))) {
       expect(statSync(join(folder, "data", name)).size).toBeLessThanOrEqual(100_000);
     }
+  });
+
+  test("writes what it has when the process ends without closing it", () => {
+    mkdirSync(join(folder, "data"));
+    const { mask: _, ...entry } = ENTRY;
+    const program = `
+      import { AuditLog } from ${JSON.stringify(join(import.meta.dir, "../../src/upstream/audit/audit-log.ts"))};
+      const audit = new AuditLog({ file: ${JSON.stringify(file)}, arguments: "hash", log: console });
+      audit.record({ ...${JSON.stringify(entry)}, mask: String });
+      process.exit(0);`;
+    expect(Bun.spawnSync([process.execPath, "-e", program]).exitCode).toBe(0);
+    expect(lines()).toMatchObject([{ tool: "t" }]);
   });
 
   test("makes nothing before something is called", async () => {

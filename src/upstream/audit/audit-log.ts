@@ -4,10 +4,9 @@ import { RotatingFile } from "../../core/rotating-file.ts";
 import { type AuditEntry, renderAuditLine } from "./audit-line.ts";
 
 const FLUSH_MS = 100;
-/** Lines of one write, which are made in one go. */
-const MAX_LINES = 256;
 /** What waits for a slow disk; more are only counted. */
 const MAX_WAITING = 10_000;
+const MAX_WAITING_CHARS = 8 * 1024 ** 2;
 const CLOSE_MS = 2000;
 const MAX_BYTES = 10 * 1024 ** 2;
 const KEEP = 3;
@@ -30,7 +29,11 @@ export interface AuditLogOptions {
 export class AuditLog implements Closable {
   readonly #options: AuditLogOptions;
   readonly #file: RotatingFile;
-  #waiting: AuditEntry[] = [];
+  /** Calls of this turn of the event loop: their lines are made after the answers have gone out. */
+  #fresh: AuditEntry[] = [];
+  #rendering: ReturnType<typeof setImmediate> | undefined;
+  #waiting: string[] = [];
+  #waitingChars = 0;
   #lost = 0;
   #hasWarned = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -47,12 +50,8 @@ export class AuditLog implements Closable {
 
   /** Takes a call that is over. Its arguments must not change any more. */
   record(entry: AuditEntry): void {
-    if (this.#waiting.length >= MAX_WAITING) {
-      this.#lost += 1;
-      return;
-    }
-    this.#waiting.push(entry);
-    this.#schedule();
+    this.#fresh.push(entry);
+    this.#rendering ??= setImmediate(() => this.#renderFresh());
   }
 
   close(): Promise<void> {
@@ -65,12 +64,29 @@ export class AuditLog implements Closable {
   }
 
   async #stop(): Promise<void> {
+    this.#renderFresh();
     // A disk that hangs must not keep anybody from leaving.
     await withDeadline(this.#drain(), CLOSE_MS, "writing the audit log").catch((error: unknown) =>
       this.#warn(error),
     );
     clearTimeout(this.#timer);
     process.off("exit", this.#onProcessExit);
+  }
+
+  /** Arguments may be large: nothing keeps them until a disk has answered. */
+  #renderFresh(): void {
+    clearImmediate(this.#rendering);
+    this.#rendering = undefined;
+    for (const entry of this.#fresh.splice(0)) {
+      if (this.#waiting.length >= MAX_WAITING || this.#waitingChars >= MAX_WAITING_CHARS) {
+        this.#lost += 1;
+        continue;
+      }
+      const line = renderAuditLine(entry, this.#options.arguments);
+      this.#waiting.push(line);
+      this.#waitingChars += line.length;
+    }
+    if (this.#waiting.length > 0) this.#schedule();
   }
 
   async #drain(): Promise<void> {
@@ -95,28 +111,28 @@ export class AuditLog implements Closable {
   }
 
   async #writeAll(): Promise<void> {
-    for (let left = this.#waiting.length; left > 0; ) {
-      const entries = this.#waiting.splice(0, Math.min(left, MAX_LINES));
-      left -= entries.length;
-      const lost = this.#lost;
-      try {
-        await this.#file.append(this.#render(entries, lost));
-        this.#lost -= lost;
-      } catch (error) {
-        this.#lost += entries.length;
-        this.#warn(error);
-      }
+    const lost = this.#lost;
+    const lines = this.#takeLines();
+    try {
+      await this.#file.append(lines.join(""));
+      this.#lost -= lost;
+    } catch (error) {
+      this.#lost += lines.length - Number(lost > 0);
+      this.#warn(error);
     }
   }
 
-  #render(entries: readonly AuditEntry[], lost: number): string {
-    const gap = lost === 0 ? "" : `${JSON.stringify({ time: new Date().toISOString(), lost })}\n`;
-    return gap + entries.map((entry) => renderAuditLine(entry, this.#options.arguments)).join("");
+  /** What waits, after a line that tells how many are missing before. */
+  #takeLines(): readonly string[] {
+    const gap = `${JSON.stringify({ time: new Date().toISOString(), lost: this.#lost })}\n`;
+    this.#waitingChars = 0;
+    return [...(this.#lost === 0 ? [] : [gap]), ...this.#waiting.splice(0)];
   }
 
   /** For an end that nobody waits for. */
   #writeNow(): void {
-    if (this.#waiting.length > 0) this.#file.appendNow(this.#render(this.#waiting.splice(0), this.#lost));
+    this.#renderFresh();
+    if (this.#waiting.length > 0) this.#file.appendNow(this.#takeLines().join(""));
   }
 
   #warn(error: unknown): void {
