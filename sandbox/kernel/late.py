@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 _NEEDED = (
     "__future__ _asyncio _colorize _contextvars _hashlib _heapq _interpreters _json _locale _opcode "
     "_opcode_metadata _posixsubprocess _py_warnings _queue _socket _sre _ssl _string _struct _tokenize _typing "
-    "_weakrefset annotationlib array ast asyncio base64 binascii codeop collections concurrent contextlib contextvars "
-    "copyreg difflib dis enum functools hashlib heapq importlib inspect itertools json keyword linecache locale "
-    "logging math opcode operator queue re reprlib select selectors signal socket ssl sre_compile sre_constants "
-    "sre_parse string struct subprocess textwrap threading token tokenize traceback types typing unicodedata "
-    "warnings weakref"
+    "_weakrefset annotationlib array ast asyncio base64 binascii codeop collections concurrent contextlib "
+    "contextvars copy copyreg dataclasses difflib dis enum functools hashlib heapq importlib inspect io itertools "
+    "json keyword linecache locale logging math opcode operator queue re reprlib select selectors signal socket "
+    "ssl sre_compile sre_constants sre_parse string struct subprocess textwrap threading token tokenize traceback "
+    "types typing unicodedata warnings weakref"
 )
 NEEDED = frozenset(_NEEDED.split())
 
