@@ -135,7 +135,7 @@ async function listStates(
   const isDone = states.every(({ state }) => state.kind === "signed-in");
   return print(
     io,
-    `${table}\n${isDone ? "" : "\nTo sign in to one that asks for it, type: sandpy auth NAME\n"}`,
+    `${table}\n${isDone ? "" : "\nTo sign in to one that asks for it, type: sandpy auth SERVER\n"}`,
   );
 }
 

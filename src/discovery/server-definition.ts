@@ -54,7 +54,12 @@ export type Availability =
       readonly otherwise?: Availability;
     }
   /** Something only the user can give: `environment variable TOKEN`, `an answer to the prompt "Key"`, … */
-  | { readonly kind: "needs"; readonly what: readonly string[] }
+  | {
+      readonly kind: "needs";
+      readonly what: readonly string[];
+      /** Environment variables alone are not enough. */
+      readonly isMoreThanVariables?: true;
+    }
   /** It comes from a project that the user has not trusted, or that has `changed` since. */
   | { readonly kind: "untrusted"; readonly folder: string; readonly changed: boolean }
   /** A policy forbids it; `rule` names the file and key. */

@@ -40,10 +40,13 @@ export interface Expander {
   variable(name: string, slot?: string): string | undefined;
   /** The text of a small file; `undefined` where it cannot be read. */
   readFile(path: string, slot?: string): string | undefined;
-  need(what: string): void;
+  /** Notes in {@link needs} what only the user can give, and whether it is an environment variable. */
+  need(what: string, kind?: "variable"): void;
   /** Notes in {@link sources} what a slot takes its value from. */
   note(slot: string, what: string): void;
   readonly needs: readonly string[];
+  /** Whether setting environment variables gives all of them. */
+  readonly needsVariablesAlone: boolean;
   /**
    * What slots take their values from, such as `header authorization: variable TOKEN`; of a verbatim scope only. It is
    * the same whatever is set in the environment. Files are named without symbolic links.
@@ -58,7 +61,11 @@ const TOKENS =
 /** What the variables of a server stand for. Values are put in as they are: nothing in them is expanded again. */
 export function createExpander(scope: VariableScope): Expander {
   const needs = new Set<string>();
-  const need = (what: string) => void needs.add(what);
+  let needsVariablesAlone = true;
+  const need = (what: string, kind?: "variable") => {
+    needs.add(what);
+    needsVariablesAlone &&= kind === "variable";
+  };
   const sources = new Set<string>();
   const note = (slot: string | undefined, what: string) => {
     if (scope.isVerbatim && slot !== undefined) sources.add(`${slot}: ${what}`);
@@ -67,7 +74,7 @@ export function createExpander(scope: VariableScope): Expander {
     note(slot, `variable ${name}`);
     if (scope.isVerbatim) return undefined;
     const value = lookUp(name, scope.config);
-    if (value === undefined) need(`environment variable ${name}`);
+    if (value === undefined) need(`environment variable ${name}`, "variable");
     return value;
   };
   const forms = scope.dialect.variables;
@@ -142,6 +149,9 @@ export function createExpander(scope: VariableScope): Expander {
     readFile,
     need,
     note,
+    get needsVariablesAlone() {
+      return needsVariablesAlone;
+    },
     get needs() {
       return [...needs];
     },

@@ -27,7 +27,10 @@ export function explainUnusable(
     case "needs":
       return {
         reason: `needs ${availability.what.join(" and ")}`,
-        remedy: `The user can set the variable where sandpy is started, such as in "env" of sandpy's entry, or write the value into ${file}.`,
+        remedy:
+          availability.isMoreThanVariables === true
+            ? `The user can write it out in ${file}, or define the server anew in a file of ~/MCPs.`
+            : `The user can set the variable where sandpy is started, such as in "env" of sandpy's entry, or write the value into ${file}.`,
       };
     case "untrusted": {
       const folder = shortenHome(availability.folder, home);

@@ -52,7 +52,7 @@ test("signs in by an address that it prints, shows it, and signs out", async () 
   expect((await world.run("auth", "web", "--logout")).stdout).toBe('Nobody was signed in to "web".\n');
   const { stdout: none } = await world.run("auth");
   expect(none).toContain("web   -      http");
-  expect(none).toEndWith("type: sandpy auth NAME\n");
+  expect(none).toEndWith("type: sandpy auth SERVER\n");
 });
 
 test("opens the browser where there is a screen", async () => {

@@ -24,8 +24,17 @@ describe("a server that may not be used", () => {
       "The user can switch it on in ~/MCPs/all.json.",
     ],
     [
-      { kind: "needs", what: ["environment variable TOKEN", 'an answer to the prompt "Key"'] },
+      {
+        kind: "needs",
+        what: ["environment variable TOKEN", 'an answer to the prompt "Key"'],
+        isMoreThanVariables: true,
+      },
       'server "fx" needs environment variable TOKEN and an answer to the prompt "Key"',
+      "The user can write it out in ~/MCPs/all.json, or define the server anew in a file of ~/MCPs.",
+    ],
+    [
+      { kind: "needs", what: ["environment variable TOKEN"] },
+      'server "fx" needs environment variable TOKEN',
       `The user can set the variable where sandpy is started, such as in "env" of sandpy's entry, or write the value into ~/MCPs/all.json.`,
     ],
     [

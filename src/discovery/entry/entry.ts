@@ -90,14 +90,20 @@ export function readEntry(entry: unknown, context: EntryContext): EntryOutcome {
   const written = "fault" in asWritten ? transport : asWritten;
   const fingerprint = fingerprintOf(withArgsOf(written, transport));
   const { sources } = verbatim;
-  const { needs } = expander;
+  const { needs, needsVariablesAlone } = expander;
+  const needing = { kind: "needs", what: needs } as const;
   return {
     kind: "server",
     definition: {
       name: context.origin.key,
       description: fields.description,
       transport,
-      availability: needs.length === 0 ? { kind: "usable" } : { kind: "needs", what: needs },
+      availability:
+        needs.length === 0
+          ? { kind: "usable" }
+          : needsVariablesAlone
+            ? needing
+            : { ...needing, isMoreThanVariables: true },
       tools: readToolFilter(flat, context.dialect),
       ...readTimeouts(flat, context.dialect),
       origins: [context.origin],
@@ -211,7 +217,7 @@ function noteKeyring(
   const keys = entry["env_keys"];
   for (const key of Array.isArray(keys) ? keys : []) {
     if (typeof key === "string" && !Object.hasOwn(config.env, key)) {
-      expander.need(`environment variable ${key}, which ${origin.client} keeps in a keyring`);
+      expander.need(`environment variable ${key}, which ${origin.client} keeps in a keyring`, "variable");
     }
   }
 }
