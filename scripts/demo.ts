@@ -76,7 +76,9 @@ function environment(home: string): Record<string, string> {
     if (existsSync(name === "DOCKER_CONFIG" ? join(folder, "config.json") : folder)) env[name] = folder;
   }
   for (const [name, value] of Object.entries(process.env)) if (value !== undefined) env[name] = value;
-  return { ...env, HOME: home, MCP_BRIDGE_AUDIT: join(home, "audit.jsonl") };
+  // Every source file is one call, and there are more than one run may make by default.
+  const settings = { MCP_BRIDGE_MAX_CALLS_PER_RUN: "5000", MCP_BRIDGE_AUDIT: join(home, "audit.jsonl") };
+  return { ...env, HOME: home, ...settings };
 }
 
 /** Runs `use` with a client of the server; on failure shows what the server wrote to stderr. */
