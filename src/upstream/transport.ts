@@ -4,13 +4,14 @@ import { BridgeError } from "../core/errors.ts";
 import { withDeadline } from "../core/lifecycle.ts";
 import { LineSplitter } from "../core/lines.ts";
 import { excerpt, type Mask } from "./mask.ts";
-import { isMessage, MAX_MESSAGE_BYTES, refuseBadResult, tryParse } from "./messages.ts";
+import { isMessage, MAX_MESSAGE_BYTES, type RawMessage, refuseBadResult, tryParse } from "./messages.ts";
 import { ServerGone } from "./server-gone.ts";
+import { UnaskedLimit } from "./unasked-limit.ts";
 
 /** What a server leaves unread on its stdin stays in memory, also when its requests were given up long ago. */
 const MAX_UNREAD_BYTES = 64 * 1024 ** 2;
 /** What a waiting message costs beside its bytes. */
-const MESSAGE_COST_BYTES = 1024;
+const MESSAGE_COST_BYTES = 8192;
 const MAX_BAD_LINES = 1000;
 const MAX_QUOTE = 200;
 const EXIT_AFTER_EOF_MS = 1000;
@@ -43,6 +44,9 @@ export class StdioTransport implements Transport {
   #process: Child | undefined;
   #exit: ChildExit | undefined;
   #fault: BridgeError | undefined;
+  readonly #unasked = new UnaskedLimit();
+  /** Answers that are still to come. */
+  #owed = 0;
   #unreadBytes = 0;
   #badLines = 0;
   #lastBadLine: string | undefined;
@@ -98,6 +102,7 @@ export class StdioTransport implements Transport {
     }
     const line = Buffer.from(`${JSON.stringify(message)}\n`);
     const cost = line.length + MESSAGE_COST_BYTES;
+    if ("method" in message && "id" in message) this.#owed += 1;
     this.#unreadBytes += cost;
     try {
       await this.#process.write(line);
@@ -145,7 +150,9 @@ export class StdioTransport implements Transport {
               `wrote a line of more than ${MAX_MESSAGE_BYTES} bytes on its stdout`,
               "LIMIT_EXCEEDED",
             );
-          } else this.#receive(this.#decoder.decode(line.bytes), line.bytes.length);
+          } else if (!this.#receive(this.#decoder.decode(line.bytes), line.bytes.length)) {
+            await this.#unasked.take(line.bytes.length);
+          }
         }
         if (this.#fault !== undefined) return;
       }
@@ -154,9 +161,10 @@ export class StdioTransport implements Transport {
     }
   }
 
-  #receive(text: string, bytes: number): void {
+  /** Whether it was an answer to a request of ours. */
+  #receive(text: string, bytes: number): boolean {
     const trimmed = text.trim(); // trims a byte order mark and CR too
-    if (trimmed === "") return;
+    if (trimmed === "") return false;
     const parsed = parseLine(trimmed);
     if (parsed === undefined) {
       this.#badLines += 1;
@@ -168,11 +176,14 @@ export class StdioTransport implements Transport {
           `wrote more than ${MAX_BAD_LINES} lines on its stdout that are no messages, the last was ${quote}`,
         );
       }
-      return;
+      return false;
     }
-    for (const message of Array.isArray(parsed) ? parsed : [parsed]) {
-      this.onmessage?.(refuseBadResult(message, bytes) as JSONRPCMessage);
-    }
+    const messages: readonly RawMessage[] = Array.isArray(parsed) ? parsed : [parsed];
+    for (const message of messages) this.onmessage?.(refuseBadResult(message, bytes) as JSONRPCMessage);
+    const answers = messages.filter((message) => !("method" in message)).length;
+    const isAsked = answers > 0 && this.#owed > 0;
+    this.#owed = Math.max(0, this.#owed - answers);
+    return isAsked;
   }
 
   #fail(what: string, code: "LIMIT_EXCEEDED" | "UPSTREAM_FAILED" = "UPSTREAM_FAILED"): void {

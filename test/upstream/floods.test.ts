@@ -10,12 +10,15 @@ import { createRig, ENV, faultOf, remote, SERVERS, scripted, soon } from "./harn
 const line = (message: object) => JSON.stringify({ jsonrpc: "2.0", ...message });
 const LOG = line({ method: "notifications/message", params: { level: "error", data: "x".repeat(100) } });
 
+let notified = 0;
 const PEER: ClientPeer = {
   capabilities: () => ({ roots: {}, sampling: {}, elicitation: {} }),
   logSeverity: () => "debug",
   wantsProgress: () => true,
   progress: () => undefined,
-  notify: () => undefined,
+  notify: () => {
+    notified += 1;
+  },
   request: async () => ({ roots: [] }),
   onRootsChanged: () => () => undefined,
 };
@@ -140,4 +143,19 @@ test.each<[string, Flood, string]>([
     message: expect.stringContaining(`failed: ${message}`),
   });
   expect(fault.grownMiB).toBeLessThan(500);
+});
+
+test.each<[string, (patienceMs: number) => ReturnType<typeof flooded>]>([
+  ["a program", (patienceMs) => flooded(flooding(LOG), patienceMs)],
+  [
+    "a URL",
+    (patienceMs) => floodedByUrl({ where: "call", headers: EVENTS, piece: `data: ${LOG}\n\n` }, patienceMs),
+  ],
+])("reads at most 10,000 messages in a second that nobody asked %s for", async (_what, run) => {
+  notified = 0;
+
+  await run(1000);
+
+  expect(notified).toBeGreaterThan(0);
+  expect(notified).toBeLessThan(20_000); // a second, and what the connection and its end take
 });

@@ -1,5 +1,6 @@
 import { LineSplitter } from "../../core/lines.ts";
 import { createTurns } from "../../core/turns.ts";
+import { UnaskedLimit } from "../unasked-limit.ts";
 
 const CARRIAGE_RETURN = 0x0d;
 const LINE_FEED = 0x0a;
@@ -25,6 +26,7 @@ export interface EventFilter {
 export function filterEvents(filter: EventFilter): TransformStream<Uint8Array, Uint8Array> {
   const splitter = new LineSplitter(filter.maxBytes);
   const turn = createTurns();
+  const limit = new UnaskedLimit();
   const unify = createNewlines();
   const decoder = new TextDecoder();
   const encoder = new TextEncoder();
@@ -63,8 +65,15 @@ export function filterEvents(filter: EventFilter): TransformStream<Uint8Array, U
           controller.terminate();
           return;
         }
-        if (line.bytes.length === 0) out += flush();
-        else {
+        if (line.bytes.length === 0) {
+          const wait = limit.take(bytes);
+          out += flush();
+          if (wait !== undefined) {
+            if (out !== "") controller.enqueue(encoder.encode(out));
+            out = "";
+            await wait;
+          }
+        } else {
           const text = decoder.decode(line.bytes);
           const [name, value] = splitField(text);
           if (name === "data") data.push(value);
