@@ -13,7 +13,7 @@ from .console import Console
 from .figures import Figures
 from .interrupts import Interrupts
 from .render import MAX_RESULT, cut, name_of, render_number, safe_str
-from .results import Answer, Image, ToolResult
+from .results import Image, ToolResult, shown_of
 from .suppress import Suppress
 
 TYPE_CHECKING = False
@@ -92,9 +92,10 @@ class Display:
 
     def text(self, value: Any) -> str:
         """Returns the text of a value."""
-        if _is(value, Answer):
-            with Suppress(Exception):  # the user made something else of it
-                return clean(cut("".join((value.shown(),)), MAX_RESULT))
+        with Suppress(Exception):  # the user made something else of it
+            shown = shown_of(value, MAX_RESULT)
+            if shown is not None:
+                return clean(cut("".join((shown,)), MAX_RESULT))
         markdown = None if type(value) in _PLAIN else self.call(value, "_repr_markdown_")
         if _is(markdown, str):
             return clean(cut("".join((markdown,)), MAX_RESULT))

@@ -94,6 +94,23 @@ class Answer(Record):
         return str(self) or repr(self)
 
 
+def shown_of(value: Any, limit: int) -> str | None:
+    """Returns what a cell shows for an answer, or a list of them as `asyncio.gather` gives it; None for all else."""
+    if issubclass(type(value), Answer):
+        return value.shown()
+    if type(value) not in (list, tuple) or not any(issubclass(type(each), Answer) for each in value):
+        return None
+    if not all(issubclass(type(each), (Answer, MCPError)) for each in value):
+        return None
+    lines: list[str] = []
+    for number, each in enumerate(value):
+        lines.append(f"[{number}] {each.shown() if issubclass(type(each), Answer) else repr(each)}")
+        limit -= len(lines[-1])
+        if limit < 0:
+            break
+    return "\n".join(lines)
+
+
 class Block(Record):
     """A content block."""
 
@@ -199,7 +216,7 @@ class ToolResult(Answer):
             return text
         only = next(iter(data.values())) if isinstance(data, dict) and len(data) == 1 else data
         repeats = _repeats(self.content, data, only)
-        if repeats and not isinstance(only, (dict, list)):
+        if (repeats and not isinstance(only, (dict, list))) or only == self.content:
             return text
         if isinstance(data, dict) and len(self.text) > LONG:
             data = {key: AGAIN if value == self.text else value for key, value in data.items()}

@@ -145,7 +145,27 @@ class Printed(unittest.TestCase):
             with self.subTest(content=content, data=data):
                 raw = {"content": content, **({} if data is None else {"structuredContent": data})}
                 self.assertEqual(self.shown(f"await mcp_fx.bare(raw={raw!r})"), expected)
-                self.assertEqual(eval(self.shown("display(_)\n[dict(_)]")), [raw])
+                self.assertEqual(eval(self.shown("display(_)\n{'raw': dict(_)}")), {"raw": raw})
+                self.assertEqual(self.shown(f"[_1 := await mcp_fx.bare(raw={raw!r}), _1]"), f"[0] {expected}\n[1] {expected}")
+
+    def test_shows_results_of_several_calls_each_for_itself(self) -> None:
+        self.shown("import asyncio\nr = await mcp_fx.bare()\ne = MCPError('gone', 'fx', 't')")
+        rows = [
+            ("await asyncio.gather(mcp_fx.bare(), mcp_fx.bare())", "[0] ok\n[1] ok"),
+            ("(r, e)", "[0] ok\n[1] MCPError('gone')"),
+            ("[e]", "[MCPError('gone')]"),
+            ("[r, 1]", "[{'content': [{'type': 'text', 'text': 'ok'}]}, 1]"),
+            ("[]", "[]"),
+        ]
+        for code, expected in rows:
+            with self.subTest(code=code):
+                self.assertEqual(self.shown(code), expected)
+        self.assertLess(len(self.shown("[r] * 10**6")), 10**5)
+
+    def test_shows_content_once_that_is_the_data_too(self) -> None:
+        block = {"type": "resource", "resource": {"uri": "a:b", "blob": "QUJD" * 100}}
+        raw = {"content": [block], "structuredContent": {"content": [block]}}
+        self.assertEqual(self.shown(f"await mcp_fx.bare(raw={raw!r})"), "[resource: a:b]")
 
     def test_reads_results_as_the_sdk_does(self) -> None:
         code = "r = await mcp_fx.bare()\nr.content[0].text, r.content[0].type, r.isError, r.structuredContent"

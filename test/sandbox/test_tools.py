@@ -185,7 +185,7 @@ class Tools(unittest.TestCase):
             "_meta": {"x": [None, 1.5]},
         }
         self.value(f"r = await mcp_fx.t(raw={raw!r})")
-        self.assertEqual(self.value("[r]"), [raw])
+        self.assertEqual(self.value("{'r': r}"), {"r": raw})
         self.assertEqual(
             self.value("isinstance(r, dict), r.text, r.data, r.is_error"), (True, "r1\nr2\nr3", None, False)
         )
