@@ -1,9 +1,13 @@
 import { isIP } from "node:net";
 import type { FetchLike } from "@modelcontextprotocol/client";
+import { plainText } from "../relayed-text.ts";
 import { createServerFetch, type Endpoint, mediaTypeOf, readBody, withBody } from "../remote/server-fetch.ts";
 
 const TIMEOUT_MS = 15_000;
 const MAX_BYTES = 1024 ** 2;
+const MAX_WORDS_CHARS = 300;
+/** What the SDK decides by. */
+const FAULT_CODE = /^[\w.:/-]{1,100}$/;
 
 /**
  * `fetch` for metadata, registrations and tokens. Where they are is what a server says, who is not to be trusted: it is
@@ -54,8 +58,24 @@ function isLocal(url: URL): boolean {
   return isIP(host) === 6 && /^(::|64:ff9b:|f[cd]|fe[89ab])/.test(host);
 }
 
-/** The SDK quotes a body that is no OAuth error in a warning, and it may repeat what we sent. */
+/**
+ * The SDK quotes an error in a warning and in its own: a body that is none may repeat what we sent, and the words of one
+ * may be very many, or work on a terminal.
+ */
 function harmless(response: Response, text: string): string {
-  if (mediaTypeOf(response) === "application/json") return text;
-  return JSON.stringify({ error: "server_error", error_description: `HTTP ${response.status}` });
+  const said = mediaTypeOf(response) === "application/json" ? parseFault(text) : undefined;
+  return JSON.stringify(said ?? { error: "server_error", error_description: `HTTP ${response.status}` });
+}
+
+function parseFault(
+  text: string,
+): { readonly error: string; readonly error_description?: string } | undefined {
+  try {
+    const { error, error_description: words } = JSON.parse(text) as Readonly<Record<string, unknown>>;
+    if (typeof error !== "string" || !FAULT_CODE.test(error)) return undefined;
+    if (typeof words !== "string") return { error };
+    return { error, error_description: plainText(words.slice(0, MAX_WORDS_CHARS)).toWellFormed() };
+  } catch {
+    return undefined; // no JSON, or no object
+  }
 }

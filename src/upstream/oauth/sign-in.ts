@@ -80,6 +80,7 @@ export async function signIn(options: SignInOptions): Promise<SignIn> {
   }
   const { issued, resource } = provider;
   if (issued === undefined) throw refused(options, new Error("no token was issued"));
+  const tokens = tokensOf(issued, scope, options);
   const issuer = discovery.authorizationServerMetadata?.issuer ?? discovery.authorizationServerUrl;
   const next: SignIn = {
     ...emptySignIn(endpoint.url),
@@ -87,10 +88,18 @@ export async function signIn(options: SignInOptions): Promise<SignIn> {
     redirectUrl,
     ...(given === undefined && provider.client !== undefined ? { client: provider.client } : {}),
     ...(resource === undefined ? {} : { resource }),
-    tokens: toTokens(issued, scope),
+    tokens,
   };
   await store.update(endpoint.url, async () => next, signal);
   return next;
+}
+
+function tokensOf(issued: Parameters<typeof toTokens>[0], scope: string | undefined, options: SignInOptions) {
+  try {
+    return toTokens(issued, scope);
+  } catch (error) {
+    throw refused(options, error);
+  }
 }
 
 /** Client information that the definition gives. */

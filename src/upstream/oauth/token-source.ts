@@ -17,6 +17,10 @@ const REREAD_MS = 2000;
 /** So long before its end a token is replaced, or a tenth of its life where that is less. */
 const EARLY_MS = 30_000;
 
+const MAX_LIFE_MS = 10 * 365 * 24 * 3600 * 1000;
+/** It goes into a header; most servers take no longer ones. */
+const TOKEN = /^[\x21-\x7e]{1,16384}$/;
+
 /** Errors of the authorization server after which only the user can help. */
 const IS_OVER: readonly string[] = [
   OAuthErrorCode.InvalidGrant,
@@ -165,7 +169,7 @@ export function signInCommand(server: string): string {
   return `sandpy auth ${shellWord(server)}`;
 }
 
-/** Tokens as they are kept. */
+/** Tokens as they are kept. Throws for one that no request could carry. */
 export function toTokens(
   given: {
     readonly access_token: string;
@@ -175,6 +179,8 @@ export function toTokens(
   },
   askedScope: string | undefined,
 ): SignInTokens {
+  if (!TOKEN.test(given.access_token))
+    throw new Error("the token that was issued is empty, too long or no plain text");
   const scope = given.scope ?? askedScope;
   return {
     accessToken: given.access_token,
@@ -184,7 +190,8 @@ export function toTokens(
   };
 }
 
-function lifeOf(lifeMs: number): Pick<SignInTokens, "expiresAt" | "renewAt"> {
+function lifeOf(saidMs: number): Pick<SignInTokens, "expiresAt" | "renewAt"> {
+  const lifeMs = Math.min(Math.max(saidMs, 0), MAX_LIFE_MS);
   const expiresAt = Date.now() + lifeMs;
   return { expiresAt, renewAt: expiresAt - Math.min(EARLY_MS, lifeMs / 10) };
 }

@@ -54,6 +54,25 @@ describe("a request of a sign-in", () => {
     expect(other.seen[0]?.headers.get("x-key")).toBe(null);
   });
 
+  test.each([
+    [
+      '{"error":"invalid_grant","error_description":"\\u001b[31mno\\u202e"}',
+      '{"error":"invalid_grant","error_description":"[31mno"}',
+    ],
+    ['{"error":"invalid_grant","x":"secret"}', '{"error":"invalid_grant"}'],
+    [
+      `{"error":"invalid_grant","error_description":"${"x".repeat(900_000)}"}`,
+      `{"error":"invalid_grant","error_description":"${"x".repeat(300)}"}`,
+    ],
+    ['{"error":"a b"}', '{"error":"server_error","error_description":"HTTP 400"}'],
+    ["null", '{"error":"server_error","error_description":"HTTP 400"}'],
+  ])("keeps an error short and plain", async (body, kept) => {
+    const headers = { "content-type": "application/json" };
+    await using server = serveHttp(() => new Response(body, { status: 400, headers }));
+
+    expect(await (await fetchFor(server.url)(server.url)).text()).toBe(kept);
+  });
+
   test("does not take a body that is too large, nor quote one that may repeat a secret", async () => {
     await using server = serveHttp((request) =>
       request.url.endsWith("large")
