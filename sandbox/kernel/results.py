@@ -89,7 +89,7 @@ class Record(dict):
 class Answer(Record):
     """What a server answered: as the value of a cell it is shown as a person wants to see it, elsewhere as it is."""
 
-    def shown(self) -> str:
+    def _sandpy_shown(self) -> str:
         """Returns what a cell shows."""
         return str(self) or repr(self)
 
@@ -97,14 +97,14 @@ class Answer(Record):
 def shown_of(value: Any, limit: int) -> str | None:
     """Returns what a cell shows for an answer, or a list of them as `asyncio.gather` gives it; None for all else."""
     if issubclass(type(value), Answer):
-        return value.shown()
+        return value._sandpy_shown()
     if type(value) not in (list, tuple) or not any(issubclass(type(each), Answer) for each in value):
         return None
     if not all(issubclass(type(each), (Answer, MCPError)) for each in value):
         return None
     lines: list[str] = []
     for number, each in enumerate(value):
-        lines.append(f"[{number}] {each.shown() if issubclass(type(each), Answer) else repr(each)}")
+        lines.append(f"[{number}] {each._sandpy_shown() if issubclass(type(each), Answer) else repr(each)}")
         limit -= len(lines[-1])
         if limit < 0:
             break
@@ -209,9 +209,9 @@ class ToolResult(Answer):
             lines = [encode(self["structuredContent"], default=repr)]
         return "\n".join(lines)
 
-    def shown(self) -> str:
+    def _sandpy_shown(self) -> str:
         """Returns the text, and the data where they say more than it."""
-        text, data = super().shown(), self.data
+        text, data = super()._sandpy_shown(), self.data
         if data is None:
             return text
         only = next(iter(data.values())) if isinstance(data, dict) and len(data) == 1 else data

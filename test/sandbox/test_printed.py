@@ -162,6 +162,10 @@ class Printed(unittest.TestCase):
                 self.assertEqual(self.shown(code), expected)
         self.assertLess(len(self.shown("[r] * 10**6")), 10**5)
 
+    def test_hides_no_key_of_the_data_behind_what_shows_it(self) -> None:
+        raw = {"content": [], "structuredContent": {"shown": 1}}
+        self.assertEqual(self.shown(f"(await mcp_fx.bare(raw={raw!r})).shown"), "1")
+
     def test_shows_content_once_that_is_the_data_too(self) -> None:
         block = {"type": "resource", "resource": {"uri": "a:b", "blob": "QUJD" * 100}}
         raw = {"content": [block], "structuredContent": {"content": [block]}}
