@@ -113,7 +113,7 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
           pool.warm(); // its first call is to find a sandbox
           await Promise.race([launched.promise, sleep(LAUNCH_WAIT_MS, undefined, { ref: false })]);
         },
-        async serve() {
+        async serve(stdin) {
           const [{ createServer }, { serveStdio }, { McpClientPeer }] = await Promise.all([
             import("../mcp/server.ts"),
             import("../mcp/stdio.ts"),
@@ -138,7 +138,8 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
               });
             },
             log,
-            ...io,
+            stdin,
+            stdout: io.stdout,
           });
           void serving.done.then(() => upstream.forget(peer));
           return serving;
