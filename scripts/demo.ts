@@ -1,17 +1,10 @@
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
-import { homedir, tmpdir } from "node:os";
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
+import { isolatedEnvironment } from "./isolated-environment.ts";
 
 /**
  * The main job, from an MCP client's side: three official servers in a temporary home's `~/MCPs`, two `run_python` calls
@@ -61,24 +54,6 @@ function officialServers(home: string): Record<string, ServerEntry> {
     },
     everything: { command, args: [program("everything")] },
   };
-}
-
-/** Our environment with another home. An engine keeps images and settings in the real one: it is told where they are. */
-function environment(home: string): Record<string, string> {
-  const env: Record<string, string> = {};
-  for (const [name, path] of [
-    ["XDG_DATA_HOME", ".local/share"],
-    ["XDG_CONFIG_HOME", ".config"],
-    ["DOCKER_CONFIG", ".docker"],
-  ] as const) {
-    // Podman takes a folder that is named but not there for a fault.
-    const folder = join(homedir(), path);
-    if (existsSync(name === "DOCKER_CONFIG" ? join(folder, "config.json") : folder)) env[name] = folder;
-  }
-  for (const [name, value] of Object.entries(process.env)) if (value !== undefined) env[name] = value;
-  // Every source file is one call, and there are more than one run may make by default.
-  const settings = { MCP_BRIDGE_MAX_CALLS_PER_RUN: "5000", MCP_BRIDGE_AUDIT: join(home, "audit.jsonl") };
-  return { ...env, HOME: home, ...settings };
 }
 
 /** Runs `use` with a client of the server; on failure shows what the server wrote to stderr. */
@@ -174,7 +149,8 @@ function printCosts(ours: ToolList, theirs: readonly ToolList[]): void {
 }
 
 async function main(home: string): Promise<void> {
-  const env = environment(home);
+  // One call for each source file: more than the 500 that one run may make by default.
+  const env = { ...isolatedEnvironment(home), MCP_BRIDGE_MAX_CALLS_PER_RUN: "5000" };
   const servers = officialServers(home);
   mkdirSync(join(home, "MCPs"));
   writeFileSync(join(home, "MCPs/demo.json"), `${JSON.stringify({ mcpServers: servers }, null, 2)}\n`);

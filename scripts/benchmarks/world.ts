@@ -1,11 +1,12 @@
-import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { homedir, tmpdir } from "node:os";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import type { Config } from "../../src/config/config.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { Scope } from "../../src/core/lifecycle.ts";
+import { isolatedEnvironment } from "../isolated-environment.ts";
 
 const CALL_TIMEOUT_MS = 60_000;
 const CLOSE_MS = 15_000;
@@ -49,7 +50,7 @@ export function createWorld(): World {
   const home = realpathSync(mkdtempSync(join(tmpdir(), "sandpy-bench-")));
   const scope = new Scope(CLOSE_MS);
   scope.add("the home", () => rmSync(home, { recursive: true, force: true }));
-  const env = environment(home);
+  const env = { ...isolatedEnvironment(home), MCP_BRIDGE_MAX_TIMEOUT: "60", MCP_BRIDGE_TIMEOUT: "60" };
   const defineServers: World["defineServers"] = (servers) => {
     mkdirSync(join(home, "MCPs"), { recursive: true });
     writeFileSync(join(home, "MCPs/bench.json"), JSON.stringify({ mcpServers: servers }));
@@ -93,25 +94,4 @@ async function callTool(client: Client, name: string, args: Readonly<Record<stri
   const text = content.map((block) => block.text ?? "").join("\n");
   if (result.isError === true) throw new Error(`${name} failed: ${text}`);
   return text;
-}
-
-/** An engine keeps images and settings in the real home: it is told where they are. */
-function environment(home: string): Record<string, string> {
-  const env: Record<string, string> = {};
-  for (const [name, path] of [
-    ["XDG_DATA_HOME", ".local/share"],
-    ["XDG_CONFIG_HOME", ".config"],
-  ] as const) {
-    // Podman takes a folder that is named but not there for a fault.
-    if (existsSync(join(homedir(), path))) env[name] = join(homedir(), path);
-  }
-  for (const [name, value] of Object.entries(process.env)) if (value !== undefined) env[name] = value;
-  return {
-    ...env,
-    HOME: home,
-    MCP_BRIDGE_MAX_TIMEOUT: "60",
-    MCP_BRIDGE_TIMEOUT: "60",
-    MCP_BRIDGE_MAX_CALLS_PER_RUN: "100000",
-    MCP_BRIDGE_AUDIT: join(home, "audit.jsonl"), // as users have it, and not in their log
-  };
 }

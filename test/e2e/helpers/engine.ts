@@ -1,6 +1,6 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { writeStorageFile } from "../../../scripts/isolated-environment.ts";
 import { runChild } from "../../../src/core/child.ts";
 
 const FLAVOURS = ["podman", "podman-rootless", "docker"] as const;
@@ -36,23 +36,10 @@ const engineEnv: Readonly<Record<string, string>> = (() => {
   return flavour === "podman-rootless" ? { ...env, CONTAINERS_STORAGE_CONF: describeStorage(env) } : env;
 })();
 
-/**
- * A file that says where this user's images are: rootless podman looks below the home, which is another one in tests.
- * `XDG_DATA_HOME` would say so too, and have the bridge write into the home of whoever runs the tests.
- */
+/** `XDG_DATA_HOME` would say it too, and have the bridge write into the home of whoever runs the tests. */
 function describeStorage(env: Readonly<Record<string, string>>): string {
-  const template = "{{.Store.GraphDriverName}}\n{{.Store.GraphRoot}}\n{{.Store.RunRoot}}";
-  const { stdout } = Bun.spawnSync(["podman", "info", "--format", template], {
-    env: { ...env, HOME: REAL_HOME },
-  });
-  const [driver, graphRoot, runRoot] = stdout.toString().trim().split("\n");
-  // Older versions take the second name of the same thing alone.
-  const settings = { driver, graphroot: graphRoot, rootless_storage_path: graphRoot, runroot: runRoot };
-  const lines = Object.entries(settings).map(([key, value]) => `${key} = ${JSON.stringify(value)}\n`);
-  const folder = mkdtempSync(join(tmpdir(), "sandpy-storage-"));
-  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
-  const file = join(folder, "storage.conf");
-  writeFileSync(file, `[storage]\n${lines.join("")}`);
+  const file = writeStorageFile(process.env["HOME"] ?? "/", { ...env, HOME: REAL_HOME });
+  if (file === undefined) throw new Error("podman does not say where its storage is: podman info");
   return file;
 }
 
