@@ -3,10 +3,11 @@ import { type Child, startChild } from "./child.ts";
 /**
  * Lines `+ PID` and `- PID` on its stdin; at the end of it, all that is left of these groups gets SIGTERM after a second
  * and SIGKILL after another. Plain POSIX, since every system has it, at a megabyte of memory where a second copy of us
- * would take fifty.
+ * would take fifty. It says nothing: nobody is left to read that a group is gone already, and saying it would end it.
  */
 const SCRIPT = `
-trap '' HUP INT TERM
+exec >/dev/null 2>&1
+trap '' HUP INT TERM PIPE
 pids=' '
 while read -r op pid; do
   case $op in
