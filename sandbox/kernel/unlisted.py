@@ -10,11 +10,12 @@ from .tools import Tool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Optional
 
 ELSEWHERE_SECONDS = 2.0
 ELSEWHERE = 5
 MAX_QUERY = 200
+MAX_NAME = 256
 _SDK = {
     "call_tool": "await runtime.call_tool({server!r}, 'tool', {{'argument': value}})",
     "list_tools": "await runtime.list_tools({server!r})",
@@ -22,7 +23,10 @@ _SDK = {
 
 
 def no_tool(directory: Directory, name: str, wanted: str) -> UnknownToolError:
-    """Words that a server has no such tool, and what to write instead."""
+    """Words that a server has no such tool or that it may not be used, and what to write instead."""
+    refusal = _refusal(directory, name, wanted)
+    if refusal is not None:
+        return UnknownToolError(refusal.message, name, wanted, refusal.kind)
     if wanted in _SDK:
         message = f"write: {_SDK[wanted].format(server=name)}"
     else:
@@ -35,6 +39,16 @@ def no_tool(directory: Directory, name: str, wanted: str) -> UnknownToolError:
         if others:
             message = f"it is a tool of another server: {' or '.join(others)}"
     return UnknownToolError(f"server {name!r} has no tool {wanted!r}: {message}", name, wanted, "unknown")
+
+
+def _refusal(directory: Directory, name: str, wanted: str) -> Optional[MCPError]:
+    """Returns why a tool is not listed that the server has: a rule of the user's."""
+    try:
+        params = {"server": name, "tool": wanted[:MAX_NAME]}
+        directory.rpc.request("check_tool", params, f"{name}.{wanted}").result(ELSEWHERE_SECONDS)
+    except MCPError as error:
+        return error if error.kind == "denied" else None
+    return None
 
 
 def _elsewhere(directory: Directory, name: str, wanted: str) -> list[str]:

@@ -141,6 +141,8 @@ export interface HostTools {
   tools(server: string, signal: AbortSignal): Promise<readonly ToolSummary[]>;
   /** As `tools`, but what is known of a server that does not run is enough. */
   toolDocs(server: string, signal: AbortSignal): Promise<readonly ToolSummary[]>;
+  /** Rejects as a call of the tool would that is not there or may not be used; calls nothing. */
+  checkTool(server: string, tool: string, signal: AbortSignal): Promise<void>;
   /** Resolves with an `isError` result too; who calls decides what that means. */
   callTool(call: ToolCall, signal: AbortSignal): Promise<ToolResult>;
   /** A server that discovery knows, usable or not. One that is usable and was never asked for its tools is connected. */

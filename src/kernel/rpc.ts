@@ -22,6 +22,7 @@ const requestSchema = z.discriminatedUnion("method", [
   z.object({ method: z.literal("servers"), params: z.object({}) }),
   z.object({ method: z.literal("tools"), params: server }),
   z.object({ method: z.literal("tool_docs"), params: server }),
+  z.object({ method: z.literal("check_tool"), params: z.object({ server: name, tool: name }) }),
   z.object({
     method: z.literal("call_tool"),
     params: z.object({

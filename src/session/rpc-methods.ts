@@ -22,6 +22,13 @@ const METHODS: { readonly [M in Method]: RpcMethod<M> } = {
     label: ({ server }) => `the tools of ${server}`,
     serve: (tools, { server }, signal) => tools.toolDocs(server, signal),
   },
+  check_tool: {
+    label: ({ server, tool }) => `whether there is ${server}.${tool}`,
+    serve: async (tools, { server, tool }, signal) => {
+      await tools.checkTool(server, tool, signal);
+      return {};
+    },
+  },
   call_tool: {
     label: ({ server, tool }) => `${server}.${tool}`,
     serve: async (tools, { server, tool, arguments: args }, signal) => {

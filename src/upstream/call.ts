@@ -109,7 +109,7 @@ export async function resolveTool(
   definition: ServerDefinition,
   wanted: string,
   signal: AbortSignal,
-  onFound: (name: string) => void,
+  onFound?: (name: string) => void,
 ): Promise<string> {
   const find = (tools: readonly ToolSummary[]) =>
     tools.find(({ name }) => name === wanted) ?? tools.find(({ alias }) => alias === wanted);
@@ -122,7 +122,7 @@ export async function resolveTool(
   if (found === undefined) {
     throw unknownTool(definition.name, wanted, await listTools(server, definition, signal));
   }
-  onFound(found.name);
+  onFound?.(found.name);
   const refusal = refusalOf(definition.tools, found);
   if (refusal !== undefined) throw forbiddenTool(definition, found.name, refusal);
   return found.name;

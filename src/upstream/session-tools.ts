@@ -141,6 +141,11 @@ export function createSessionTools({
     async toolDocs(server, signal) {
       return (await knownTools(await find(server, signal))) ?? listTools(server, signal);
     },
+    checkTool: (server, tool, signal) =>
+      use(server, signal, async (live, definition) => {
+        const { resolveTool } = await loadCalls();
+        await resolveTool(live, definition, tool, signal);
+      }),
     callTool(wanted, signal) {
       const facts = createFacts("tools/call", wanted.server, wanted.arguments, wanted.tool);
       return call(facts, signal, async (live, definition) => {

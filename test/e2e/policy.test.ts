@@ -86,6 +86,9 @@ describe("a call that the settings refuse", () => {
         flag,
       ),
     ).toContain("may not be used: --read-only is on for tools that only read");
+    expect(await failureOf("await mcp_file_system.write_file(path='x', content='y')", flag)).toContain(
+      'denied|tool "write_file" of server "file-system" may not be used: --read-only is on',
+    );
     expect(existsSync(join(home.path, "notes/x"))).toBe(false);
   });
 

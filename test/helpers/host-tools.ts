@@ -11,6 +11,7 @@ export function createHostTools(says: Partial<HostTools> = {}): HostTools {
     listServers: async () => [],
     connect: async () => undefined,
     tools: async () => [],
+    checkTool: async () => undefined,
     toolDocs: async () => [],
     callTool: refuse,
     describeServer: refuse,

@@ -148,12 +148,17 @@ class Sandbox:
             return who, frame
 
     def reply(self, frame: dict) -> None:
-        """Answers one request by the answer function. One that has no `lists_tools` is asked for no list of tools."""
+        """Answers one request by the answer function. One that has no `lists_tools`, or no
+        `checks_tools`, is not asked for that."""
         lists_tools = frame.get("method") == "tool_docs" and not hasattr(self.answer, "lists_tools")
-        if self.answer is None and not lists_tools:
+        refuses_no_tool = frame.get("method") == "check_tool" and not hasattr(self.answer, "checks_tools")
+        if self.answer is None and not lists_tools and not refuses_no_tool:
             return
         try:
-            value = [OPEN_TOOL] if lists_tools else self.answer(frame["method"], frame["params"])
+            if refuses_no_tool:
+                value = {}
+            else:
+                value = [OPEN_TOOL] if lists_tools else self.answer(frame["method"], frame["params"])
         except RpcFailure as failure:
             self.send("k", {"type": "reply_error", "id": frame["id"], "error": failure.record})
         else:

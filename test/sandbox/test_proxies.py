@@ -5,7 +5,7 @@ from __future__ import annotations
 import unittest
 from typing import Any
 
-from harness import SERVERS, Sandbox
+from harness import SERVERS, RpcFailure, Sandbox
 
 CYCLE = {"$ref": "#/$defs/node"}
 ODD: dict[str, Any] = {
@@ -89,6 +89,10 @@ def answer(method: str, params: dict) -> object:
     """Plays a host with two servers, of which the second does not list its tools at first."""
     if method in ("tools", "tool_docs"):
         return TOOLS if params["server"] == "fx" else OTHER
+    if method == "check_tool":
+        if params["tool"] == "drop":
+            raise RpcFailure("denied", "tool 'drop' may not be used", "fx", "drop")
+        return {}
     if method == "find_servers":
         return {"servers": [{**server, "tools": 1} for server in SERVERS], "total": 2, "searched": 2}
     if method == "call_tool":
@@ -96,7 +100,7 @@ def answer(method: str, params: dict) -> object:
     return SERVERS
 
 
-answer.lists_tools = True
+answer.lists_tools = answer.checks_tools = True
 
 
 class Case(unittest.TestCase):
@@ -290,6 +294,7 @@ class Access(Case):
         rows = [
             ("mcp_fx.isue", "UnknownToolError: server 'fx' has no tool 'isue': no tool is called 'isue'. Did you mean 'issue'?"),
             ("mcp_fx.read_file", "UnknownToolError: server 'fx' has no tool 'read_file': it is a tool of another server: await mcp_my_server.read_file(path: str)"),
+            ("mcp_fx.drop(x=1)", "UnknownToolError: tool 'drop' may not be used"),
             ("mcp_fx.call_tool", "UnknownToolError: server 'fx' has no tool 'call_tool': write: await runtime.call_tool('fx', 'tool', {'argument': value})"),
             ("mcp_fx.list_tools()", "UnknownToolError: server 'fx' has no tool 'list_tools': write: await runtime.list_tools('fx')"),
             ("mcp.servers.fxx", "AttributeError: no server is called 'fxx'. Did you mean 'fx'?"),
