@@ -50,6 +50,7 @@ async function build(): Promise<void> {
     target: "bun",
     format: "esm",
     bytecode: true,
+    splitting: true,
     minify: { syntax: true, whitespace: true, identifiers: false },
     sourcemap: "linked",
     define: { __VERSION__: JSON.stringify(version), __COMMIT__: JSON.stringify(commit) },

@@ -3,7 +3,7 @@ import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import { type Comparison, valueAtMost } from "./comparison.ts";
 import type { Peer, World } from "./world.ts";
 
-/** What a model's context pays for us does not grow with the servers behind us. */
+/** What a model's context pays for us at most, however many servers are behind us. */
 export async function benchTokens(world: World): Promise<Comparison[]> {
   const command = Bun.which("node") ?? process.execPath;
   const program = (name: string) =>
@@ -22,18 +22,17 @@ export async function benchTokens(world: World): Promise<Comparison[]> {
     theirs += await tokensOf(await world.connect(command, args, rest));
   }
   const ours: number[] = [];
-  for (const defined of [{}, servers, many(1000)]) {
+  for (const defined of [{}, servers, many(70), many(1000)]) {
     world.defineServers(defined);
     ours.push(await tokensOf(await world.connect(world.binary, [])));
   }
-  if (new Set(ours).size !== 1) throw new Error(`the tokens depend on the servers: ${ours.join(", ")}`);
   return [
     {
       bench: "tokens",
-      measured: "tools/list + instructions, for 0, 3 and 1,000 servers",
+      measured: "tools/list + instructions, the most of 0, 3, 70 and 1,000 servers",
       yardstick: "tools/list + instructions of three official servers",
       unit: "tokens",
-      ours,
+      ours: [Math.max(...ours)],
       theirs: [theirs],
       target: valueAtMost(200),
     },

@@ -50,7 +50,12 @@ export function createWorld(): World {
   const home = realpathSync(mkdtempSync(join(tmpdir(), "sandpy-bench-")));
   const scope = new Scope(CLOSE_MS);
   scope.add("the home", () => rmSync(home, { recursive: true, force: true }));
-  const env = { ...isolatedEnvironment(home), MCP_BRIDGE_MAX_TIMEOUT: "60", MCP_BRIDGE_TIMEOUT: "60" };
+  const env = {
+    ...isolatedEnvironment(home),
+    MCP_BRIDGE_MAX_TIMEOUT: "60",
+    MCP_BRIDGE_TIMEOUT: "60",
+    MCP_BRIDGE_MAX_CALLS_PER_RUN: "100000",
+  };
   const defineServers: World["defineServers"] = (servers) => {
     mkdirSync(join(home, "MCPs"), { recursive: true });
     writeFileSync(join(home, "MCPs/bench.json"), JSON.stringify({ mcpServers: servers }));

@@ -7,13 +7,11 @@ import type { Log } from "../core/log.ts";
 import { VERSION } from "../core/version.ts";
 import type { HostTools } from "../kernel/host-tools.ts";
 import { MANUAL } from "../kernel/manual.ts";
-import { parseRpc } from "../kernel/rpc.ts";
 import type { StdioServing } from "../mcp/stdio.ts";
 import type { KernelSource } from "../session/kernel-source.ts";
-import { createSession } from "../session/python-session.ts";
 import type { Session } from "../session/session.ts";
+import type { Upstream } from "../upstream/upstream.ts";
 import { KernelLauncher, type KernelLauncherOptions } from "./kernel-launcher.ts";
-import { openUpstream } from "./open-upstream.ts";
 import { createServerNames } from "./server-names.ts";
 import { createSessionRunner } from "./session-runner.ts";
 import { serveOnceSpokenTo } from "./stdio-service.ts";
@@ -38,16 +36,25 @@ export interface BridgeOptions {
 /** The whole house, wired. Nothing is looked for or started before a client speaks or code runs. */
 export interface Bridge extends Closable {
   /** A new sandbox with its own state; the bridge closes it at the latest when it closes itself. */
-  openSession(): Session;
+  openSession(): Promise<Session>;
   /** Serves one MCP client over a pair of streams; the connection is one session. */
   serveStdio(io: { readonly stdin: Readable; readonly stdout: Writable }): StdioServing;
 }
 
-/** Creates the bridge. The caller closes it: that ends every session, container and upstream server. */
+/**
+ * Creates the bridge. The caller closes it: that ends every session, container and upstream server. What a container does
+ * not need to begin is loaded after that, since loading blocks this process.
+ */
 export function createBridge(config: Config, { log, selfPath }: BridgeOptions): Bridge {
   const scope = new Scope(CLOSE_DEADLINE_MS);
-  const upstream = openUpstream(config, { log, selfPath });
-  scope.add("the upstream servers", () => upstream.close());
+  let upstream: Promise<Upstream> | undefined;
+  const loadUpstream = () => {
+    upstream ??= import("./open-upstream.ts").then(({ openUpstream }) =>
+      openUpstream(config, { log, selfPath }),
+    );
+    return upstream;
+  };
+  scope.add("the upstream servers", async () => (await upstream)?.close());
   const closing = new AbortController();
   const createLauncher = (
     options: Pick<KernelLauncherOptions, "pullWaitMs" | "wholeOutput" | "onLaunch">,
@@ -74,7 +81,11 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
   // Side by side: each may have to wait for the engine.
   scope.add("the sandboxes", () => Promise.all([pool, ...sessions].map((closable) => closable.close())));
 
-  const openSession = (kernels: KernelSource, tools: HostTools): Session => {
+  const openSession = async (kernels: KernelSource, tools: HostTools): Promise<Session> => {
+    const [{ createSession }, { parseRpc }] = await Promise.all([
+      import("../session/python-session.ts"),
+      import("../kernel/rpc.ts"),
+    ]);
     const session = createSession({
       kernels,
       tools,
@@ -96,10 +107,10 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
   };
 
   return {
-    openSession: () =>
+    openSession: async () =>
       openSession(
         createLauncher({ pullWaitMs: SHELL_PULL_WAIT_MS, wholeOutput: true }),
-        upstream.openSession(),
+        (await loadUpstream()).openSession(),
       ),
     serveStdio(io) {
       const { outputMode } = config;
@@ -114,14 +125,16 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
           await Promise.race([launched.promise, sleep(LAUNCH_WAIT_MS, undefined, { ref: false })]);
         },
         async serve(stdin) {
-          const [{ createServer }, { serveStdio }, { McpClientPeer }] = await Promise.all([
+          const [{ createServer }, { serveStdio }, { McpClientPeer }, upstreamServers] = await Promise.all([
             import("../mcp/server.ts"),
             import("../mcp/stdio.ts"),
             import("../mcp/client-peer.ts"),
+            loadUpstream(),
           ]);
           const peer = new McpClientPeer();
-          const servers = createServerNames(upstream);
-          const runner = createSessionRunner(openSession(pool, upstream.openSession(peer)), config);
+          const session = await openSession(pool, upstreamServers.openSession(peer));
+          const runner = createSessionRunner(session, config);
+          const servers = createServerNames(upstreamServers);
           const serving = serveStdio({
             createServer(shutdown) {
               pool.warm(); // unless that was done when the client began to speak
@@ -141,7 +154,7 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
             stdin,
             stdout: io.stdout,
           });
-          void serving.done.then(() => upstream.forget(peer));
+          void serving.done.then(() => upstreamServers.forget(peer));
           return serving;
         },
       });

@@ -2,8 +2,6 @@ import { join } from "node:path";
 import type { Config } from "../config/config.ts";
 import { childDepthVariables } from "../config/depth.ts";
 import type { Log } from "../core/log.ts";
-import { discover } from "../discovery/discover.ts";
-import { createStamp } from "../discovery/stamp.ts";
 import { createUpstream, type Upstream } from "../upstream/upstream.ts";
 
 export interface UpstreamPorts {
@@ -15,13 +13,23 @@ export interface UpstreamPorts {
 /** The upstream servers as the settings say. The caller closes it. */
 export function openUpstream(config: Config, { log, selfPath }: UpstreamPorts): Upstream {
   let valueFiles: readonly string[] = [];
+  let stamp: Promise<() => Promise<string>> | undefined;
+  // What knows the files of all clients is loaded at its first use: the first container must not wait for it.
+  const loadStamp = async () => {
+    const { createStamp } = await import("../discovery/stamp.ts");
+    return createStamp(config, () => valueFiles);
+  };
   return createUpstream({
     discover: async () => {
+      const { discover } = await import("../discovery/discover.ts");
       const discovery = await discover(config, { selfPath });
       valueFiles = discovery.valueFiles ?? [];
       return discovery;
     },
-    stamp: createStamp(config, () => valueFiles),
+    stamp: async () => {
+      stamp ??= loadStamp();
+      return (await stamp)();
+    },
     env: config.env,
     childEnv: childDepthVariables(config.env),
     catalogueDir: catalogueFolder(config),

@@ -23,7 +23,7 @@ export interface CliIo {
 
 /** What the commands use of `app`; its `Bridge` has this shape. */
 export interface CliBridge {
-  openSession(): CliSession;
+  openSession(): Promise<CliSession>;
   serveStdio(io: { readonly stdin: Readable; readonly stdout: Writable }): CliService;
   close(): Promise<void>;
 }

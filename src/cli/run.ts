@@ -73,7 +73,8 @@ async function runFile(options: RunOptions, { io, createBridge }: CliContext): P
       onOutput: (name: "stdout" | "stderr", text: string) =>
         (name === "stdout" ? stdout : stderr).write(text),
     };
-    const outcome = await bridge.openSession().execute(request, stop.signal);
+    const session = await bridge.openSession();
+    const outcome = await session.execute(request, stop.signal);
     report(outcome, timeoutMs, io);
     await flush(io.stdout);
     return isLoss(stdout.error) ? reportLoss(io, stdout.error) : exitCodeOf(outcome, signal);

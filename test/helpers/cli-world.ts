@@ -72,7 +72,7 @@ export class CliWorld {
     this.config = config;
     this.events.push("bridge created");
     return {
-      openSession: () => ({
+      openSession: async () => ({
         execute: (request, signal) => this.execute(request, signal),
         close: async () => undefined,
       }),
