@@ -58,7 +58,7 @@ export function createToolSearch(vectors: () => WordVectors | undefined = loadWo
     update: (servers) => catalog.update(servers),
     search: (text, { limit, server }) => {
       const query = parseQuery(text);
-      const only = server === undefined ? undefined : new Set(catalog.names.servers(server));
+      const only = server === undefined ? undefined : new Set(indexesOf(catalog, server));
       const isMeant = only === undefined ? () => true : (entry: Entry) => only.has(entry.serverIndex);
       const found = rank(query, catalog, isMeant, limit);
       const hits = found.best.slice(0, Math.max(0, limit));
@@ -69,4 +69,11 @@ export function createToolSearch(vectors: () => WordVectors | undefined = loadWo
       };
     },
   };
+}
+
+/** The servers that a name stands for: the one that is called exactly so, else all that are called about so. */
+function indexesOf({ names, servers }: Catalog, name: string): readonly number[] {
+  const alike = names.servers(name);
+  const exact = alike.filter((index) => servers[index]?.server.name === name);
+  return exact.length > 0 ? exact : alike;
 }

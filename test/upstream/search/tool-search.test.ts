@@ -157,12 +157,19 @@ describe("an answer", () => {
     expect(everyday.search("file", { limit }).total).toBeGreaterThan(0);
   });
 
-  test("holds to one server, by name or alias", () => {
+  test("holds to one server, by name or alias", async () => {
     for (const name of ["calendar-server", "calendar_server", "mcp_calendar_server"]) {
       const { hits, total } = everyday.search("show files and appointments", { limit: 50, server: name });
       expect(new Set(hits.map((hit) => hit.server))).toEqual(new Set(["calendar-server"]));
       expect(total).toBeLessThanOrEqual(3);
     }
+    const twins = await searchIn([
+      server("web-pages", "", [tool("fetch")]),
+      server("web_pages", "", [tool("fetch")]),
+    ]);
+    expect(twins.search("fetch", { limit: 5, server: "web-pages" }).hits).toMatchObject([
+      { server: "web-pages", tool: "fetch" },
+    ]);
     expect(everyday.search("file", { limit: 5, server: "no such server" })).toMatchObject({
       hits: [],
       total: 0,
