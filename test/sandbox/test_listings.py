@@ -67,12 +67,13 @@ class Listings(unittest.TestCase):
         with Sandbox(answer=hold) as sandbox:
             number = sandbox.start(
                 "import asyncio\na = {'n': [1]}\n"
-                "calls = mcp_fx.t(a=a), mcp_fx.t(b=2), mcp_my_server.t(a=3), mcp_fx.zzz()\na['n'].append(2)\n"
-                "r = await asyncio.gather(*calls, return_exceptions=True)\n"
+                "calls = mcp_fx.t(a=a), mcp_fx.t(b=2), mcp_my_server.t(a=3), mcp_fx.zzz()\na['n'].append(2)\nmade = runtime.find_servers('x')\n"
+                "r = await asyncio.gather(*calls, return_exceptions=True)\nawait made\n"
                 "[x.data if isinstance(x, dict) else f'{type(x).__name__}: {x}'[:60] for x in r]"
             )
             lists = [sandbox.until("rpc", method="tool_docs") for _ in range(2)]
             self.assertEqual([frame["params"]["server"] for frame in lists], ["fx", "my-server"])
+            sandbox.until("rpc", method="find_servers")  # once a list is there, a tool that is not in it is refused at once
             for frame in lists:
                 sandbox.send("k", {"type": "reply", "id": frame["id"], "value": [self.tool("t", "a")]})
             self.assertEqual(
