@@ -1,0 +1,83 @@
+import type { Caller } from "./caller.ts";
+
+/** The session that an event is about, and whose it is. */
+export interface SessionRef {
+  /** For people and logs; not the handle, which is a secret. */
+  readonly sessionId: string;
+  readonly caller: Caller;
+}
+
+/** What happens in a bridge, as metrics, logs, traces and the dashboard want to know it. Nothing in it is secret but `code` and `text`. */
+export type BridgeEvent =
+  | ({ readonly kind: "session-opened" } & SessionRef)
+  | ({ readonly kind: "session-closed"; readonly reason: string } & SessionRef)
+  | ({ readonly kind: "execution-queued"; readonly executionId: string; readonly code: string } & SessionRef)
+  | ({
+      readonly kind: "execution-started";
+      readonly executionId: string;
+      readonly waitedMs: number;
+    } & SessionRef)
+  | ({
+      readonly kind: "execution-output";
+      readonly executionId: string;
+      readonly stream: "stdout" | "stderr";
+      readonly text: string;
+    } & SessionRef)
+  | ({
+      readonly kind: "execution-ended";
+      readonly executionId: string;
+      /** As in results, and `refused` where nothing ran. */
+      readonly outcome: "ok" | "error" | "exit" | "timeout" | "cancelled" | "died" | "refused";
+      readonly durationMs: number;
+    } & SessionRef)
+  | ({
+      readonly kind: "sandbox-started";
+      readonly fromPool: boolean;
+      readonly durationMs: number;
+    } & SessionRef)
+  | ({ readonly kind: "sandbox-stopped" } & SessionRef)
+  /** `cause` as in the `died` frame: `exit`, `signal`, `out_of_memory`, `reset`, `protocol`, or `ended` for the container. */
+  | ({ readonly kind: "kernel-died"; readonly cause: string } & SessionRef)
+  | ({ readonly kind: "frame-rejected"; readonly reason: string } & Partial<SessionRef>)
+  | ({
+      readonly kind: "upstream-called";
+      readonly executionId: string | undefined;
+      readonly server: string;
+      readonly tool: string;
+      /** As in the audit. */
+      readonly outcome: string;
+      readonly startedAtMs: number;
+      readonly durationMs: number;
+    } & SessionRef);
+
+/** Where events go. A listener that throws disturbs nobody. */
+export interface BridgeEvents {
+  emit(event: BridgeEvent): void;
+  /** Returns how to stop listening. */
+  listen(listener: (event: BridgeEvent) => void): () => void;
+  /** Whether anybody listens: who makes an event at some cost asks first. */
+  readonly isHeard: boolean;
+}
+
+/** Hands each event to every listener, at once. */
+export function createBridgeEvents(onFault: (error: unknown) => void = () => undefined): BridgeEvents {
+  const listeners = new Set<(event: BridgeEvent) => void>();
+  return {
+    emit(event) {
+      for (const listener of listeners) {
+        try {
+          listener(event);
+        } catch (error) {
+          onFault(error);
+        }
+      }
+    },
+    listen(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    get isHeard() {
+      return listeners.size > 0;
+    },
+  };
+}

@@ -1,0 +1,89 @@
+/** What is kept of one memory beside its value; times in seconds since the epoch. */
+export interface MemoryInfo {
+  readonly key: string;
+  readonly created_at: number;
+  readonly updated_at: number;
+  /** The size of its file. */
+  readonly bytes: number;
+  /** JSON text of the metadata, `null` where there is none. */
+  readonly metadata: string | null;
+}
+
+/** One memory whole. `value` is JSON text, as it was given: numbers keep their digits. */
+export interface Memory extends MemoryInfo {
+  readonly value: string;
+}
+
+/** An exclusive hold on one memory or on the saved tools, until it is given back or has taken too long. */
+export interface Lease {
+  /** Cannot be guessed; of use to the session that it was given to alone. */
+  readonly lease: string;
+}
+
+/** A file of `/projects` as the host keeps it. */
+export interface ProjectFile {
+  /** Relative to `/projects`, with `/` between its parts. */
+  readonly path: string;
+  readonly bytes: number;
+  /** Changes whenever the content does. */
+  readonly version: string;
+}
+
+/** The files that changed since a state that the sandbox knows; `state` stands for the new one. */
+export interface ProjectChanges {
+  readonly state: string;
+  readonly changed: readonly ProjectFile[];
+  readonly removed: readonly string[];
+}
+
+/** A piece of a file; `data` is base64 of at most 4 MiB. */
+export interface FilePiece {
+  readonly path: string;
+  readonly offset: number;
+  readonly data: string;
+}
+
+/**
+ * What Python may keep on the host. `memory` implements it, one for each session; those of one caller share what is kept.
+ * Methods reject with a BridgeError of a `MEMORY_*` code, or `LIMIT_EXCEEDED`, and stop early when `signal` aborts.
+ * Whatever is given is untrusted.
+ */
+export interface HostMemory {
+  /** Sorted by key. */
+  listMemories(signal: AbortSignal): Promise<readonly MemoryInfo[]>;
+  /** `null`: there is none of that key. */
+  loadMemory(key: string, signal: AbortSignal): Promise<Memory | null>;
+  /** Creates or replaces. `metadata` is JSON text of an object; `null` keeps what there is. */
+  saveMemory(
+    entry: { readonly key: string; readonly value: string; readonly metadata: string | null },
+    signal: AbortSignal,
+  ): Promise<MemoryInfo>;
+  /** Whether there was one. */
+  deleteMemory(key: string, signal: AbortSignal): Promise<boolean>;
+  /** Waits until nobody else holds it; until it is given back, saving and deleting of that key wait too. */
+  holdMemory(key: string, signal: AbortSignal): Promise<Lease & { readonly memory: Memory | null }>;
+  /** Saves what the hold is on, keeping `created_at` and metadata, and gives it back. */
+  commitMemory(change: Lease & { readonly value: string }, signal: AbortSignal): Promise<MemoryInfo>;
+  /** Waits until nobody else holds the file of saved tools; `source` is its text, "" where there is none. */
+  holdTools(signal: AbortSignal): Promise<Lease & { readonly source: string }>;
+  /** Replaces the file, and gives it back. */
+  commitTools(change: Lease & { readonly source: string }, signal: AbortSignal): Promise<void>;
+  /** Gives a hold back with nothing changed; one that is not held any more is no fault. */
+  release(lease: Lease): Promise<void>;
+  /** Cheap, since each execution asks: changes whenever anything of `/projects` does. "" where nothing is kept. */
+  projectState(): Promise<string>;
+  /** What differs from `since`, a state that this session was told, or from nothing for "". */
+  projectChanges(since: string, signal: AbortSignal): Promise<ProjectChanges>;
+  readProjectFile(
+    file: { readonly path: string; readonly offset: number },
+    signal: AbortSignal,
+  ): Promise<FilePiece>;
+  /** Pieces come in order from offset 0; with the last, of which `total` is the end, the file is replaced at once. */
+  writeProjectFile(
+    piece: FilePiece & { readonly total: number },
+    signal: AbortSignal,
+  ): Promise<ProjectFile | null>;
+  removeProjectFile(path: string, signal: AbortSignal): Promise<void>;
+  /** The Python process that held what is held is gone, or the session is. */
+  releaseAll(): Promise<void>;
+}
