@@ -2,14 +2,16 @@ import type { Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Config } from "../config/config.ts";
 import { detectEngine } from "../container/detect.ts";
+import { type BridgeEvents, createBridgeEvents, createSessionRef } from "../core/bridge-events.ts";
+import { LOCAL_CALLER } from "../core/caller.ts";
 import { type Closable, Scope } from "../core/lifecycle.ts";
 import type { Log } from "../core/log.ts";
 import { VERSION } from "../core/version.ts";
-import type { HostTools } from "../kernel/host-tools.ts";
 import { MANUAL } from "../kernel/manual.ts";
 import type { StdioServing } from "../mcp/stdio.ts";
 import type { KernelSource } from "../session/kernel-source.ts";
 import type { Session } from "../session/session.ts";
+import type { ClientPeer } from "../upstream/client-peer.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import { KernelLauncher, type KernelLauncherOptions } from "./kernel-launcher.ts";
 import { createServerNames } from "./server-names.ts";
@@ -35,6 +37,8 @@ export interface BridgeOptions {
 
 /** The whole house, wired. Nothing is looked for or started before a client speaks or code runs. */
 export interface Bridge extends Closable {
+  /** What happens in it; whoever listens bounds what it keeps. */
+  readonly events: BridgeEvents;
   /** A new sandbox with its own state; the bridge closes it at the latest when it closes itself. */
   openSession(): Promise<Session>;
   /** Serves one MCP client over a pair of streams; the connection is one session. */
@@ -47,10 +51,13 @@ export interface Bridge extends Closable {
  */
 export function createBridge(config: Config, { log, selfPath }: BridgeOptions): Bridge {
   const scope = new Scope(CLOSE_DEADLINE_MS);
+  const events = createBridgeEvents((error) =>
+    log.error("could not take note of an event", { error: String(error) }),
+  );
   let upstream: Promise<Upstream> | undefined;
   const loadUpstream = () => {
     upstream ??= import("./open-upstream.ts").then(({ openUpstream }) =>
-      openUpstream(config, { log, selfPath }),
+      openUpstream(config, { log, selfPath, events }),
     );
     return upstream;
   };
@@ -79,16 +86,22 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
   });
   const sessions = new Set<Session>();
   // Side by side: each may have to wait for the engine.
-  scope.add("the sandboxes", () => Promise.all([pool, ...sessions].map((closable) => closable.close())));
+  scope.add("the sandboxes", () =>
+    Promise.all([pool.close(), ...[...sessions].map((session) => session.close("shutdown"))]),
+  );
 
-  const openSession = async (kernels: KernelSource, tools: HostTools): Promise<Session> => {
-    const [{ createSession }, { parseRpc }] = await Promise.all([
+  const openSession = async (kernels: KernelSource, peer?: ClientPeer): Promise<Session> => {
+    const [{ createSession }, { parseRpc }, upstreamServers] = await Promise.all([
       import("../session/python-session.ts"),
       import("../kernel/rpc.ts"),
+      loadUpstream(),
     ]);
+    const ref = createSessionRef(LOCAL_CALLER);
     const session = createSession({
+      ref,
+      events,
       kernels,
-      tools,
+      tools: upstreamServers.openSession(peer, ref),
       parseRpc,
       log,
       maxOutputChars: config.maxOutputChars,
@@ -107,11 +120,8 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
   };
 
   return {
-    openSession: async () =>
-      openSession(
-        createLauncher({ pullWaitMs: SHELL_PULL_WAIT_MS, wholeOutput: true }),
-        (await loadUpstream()).openSession(),
-      ),
+    events,
+    openSession: () => openSession(createLauncher({ pullWaitMs: SHELL_PULL_WAIT_MS, wholeOutput: true })),
     serveStdio(io) {
       const { outputMode } = config;
       const defaults = {
@@ -132,7 +142,7 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
             loadUpstream(),
           ]);
           const peer = new McpClientPeer();
-          const session = await openSession(pool, upstreamServers.openSession(peer));
+          const session = await openSession(pool, peer);
           const runner = createSessionRunner(session, config);
           const servers = createServerNames(upstreamServers);
           const serving = serveStdio({

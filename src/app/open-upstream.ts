@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { Config } from "../config/config.ts";
 import { childDepthVariables } from "../config/depth.ts";
+import type { BridgeEvents } from "../core/bridge-events.ts";
 import type { Log } from "../core/log.ts";
 import { createUpstream, type Upstream } from "../upstream/upstream.ts";
 
@@ -8,10 +9,12 @@ export interface UpstreamPorts {
   readonly log: Log;
   /** The binary itself, so that a configuration that names it is not started; absent when run from source. */
   readonly selfPath?: string | undefined;
+  /** Who is told of calls; absent: nobody. */
+  readonly events?: BridgeEvents;
 }
 
 /** The upstream servers as the settings say. The caller closes it. */
-export function openUpstream(config: Config, { log, selfPath }: UpstreamPorts): Upstream {
+export function openUpstream(config: Config, { log, selfPath, events }: UpstreamPorts): Upstream {
   let valueFiles: readonly string[] = [];
   let stamp: Promise<() => Promise<string>> | undefined;
   // What knows the files of all clients is loaded at its first use: the first container must not wait for it.
@@ -40,6 +43,7 @@ export function openUpstream(config: Config, { log, selfPath }: UpstreamPorts): 
     audit: config.audit,
     idleMs: config.upstreamIdleTimeoutMs,
     log,
+    events,
   });
 }
 

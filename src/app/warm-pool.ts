@@ -1,6 +1,7 @@
 import { BridgeError } from "../core/errors.ts";
 import { type Closable, untilAborted } from "../core/lifecycle.ts";
 import type { Log } from "../core/log.ts";
+import { outsideRuns } from "../core/run-context.ts";
 import type { KernelEvents } from "../kernel/kernel.ts";
 import type { KernelSource, StartedKernel } from "../session/kernel-source.ts";
 
@@ -41,7 +42,9 @@ export class WarmPool implements KernelSource, Closable {
   warm(): void {
     if (this.#closed.signal.aborted || this.#spare !== undefined) return;
     const events = new AttachableEvents();
-    const spare: Spare = { events, started: this.#options.kernels.start(events, this.#closed.signal) };
+    // It will be somebody else's, if the run that asks is over when it is taken.
+    const started = outsideRuns(() => this.#options.kernels.start(events, this.#closed.signal));
+    const spare: Spare = { events, started };
     this.#spare = spare;
     events.onEarlyEnd = () => this.#forget(spare);
     spare.started.catch((error) => {
@@ -80,7 +83,9 @@ export class WarmPool implements KernelSource, Closable {
       throw new BridgeError("CANCELLED", "the call was cancelled while the sandbox was starting");
     }
     // It may have ended since: the taker must not get one that is gone.
-    return spare.events.attach(events) ? started : this.#options.kernels.start(events, signal);
+    return spare.events.attach(events)
+      ? { ...started, fromPool: true }
+      : this.#options.kernels.start(events, signal);
   }
 
   async #stop(): Promise<void> {
@@ -156,9 +161,13 @@ class AttachableEvents implements KernelEvents {
     this.#taker?.onDied(...death);
   }
 
-  onEnded(reason: string): void {
+  onRejected(reason: string): void {
+    this.#taker?.onRejected?.(reason);
+  }
+
+  onEnded(...end: Parameters<KernelEvents["onEnded"]>): void {
     this.#ended = true;
     if (this.#taker === undefined) this.onEarlyEnd();
-    else this.#taker.onEnded(reason);
+    else this.#taker.onEnded(...end);
   }
 }

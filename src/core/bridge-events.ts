@@ -1,4 +1,5 @@
-import type { Caller } from "./caller.ts";
+import { type Caller, LOCAL_CALLER } from "./caller.ts";
+import { createShortId } from "./run-context.ts";
 
 /** The session that an event is about, and whose it is. */
 export interface SessionRef {
@@ -7,9 +8,15 @@ export interface SessionRef {
   readonly caller: Caller;
 }
 
+/** Names a new session. */
+export function createSessionRef(caller: Caller = LOCAL_CALLER): SessionRef {
+  return { sessionId: createShortId(), caller };
+}
+
 /** What happens in a bridge, as metrics, logs, traces and the dashboard want to know it. Nothing in it is secret but `code` and `text`. */
 export type BridgeEvent =
   | ({ readonly kind: "session-opened" } & SessionRef)
+  /** `reason` in a word or a few, such as `ended`, `expired`, `shutdown`. */
   | ({ readonly kind: "session-closed"; readonly reason: string } & SessionRef)
   | ({ readonly kind: "execution-queued"; readonly executionId: string; readonly code: string } & SessionRef)
   | ({
@@ -28,7 +35,10 @@ export type BridgeEvent =
       readonly executionId: string;
       /** As in results, and `refused` where nothing ran. */
       readonly outcome: "ok" | "error" | "exit" | "timeout" | "cancelled" | "died" | "refused";
+      /** Of the code alone, without the wait and the start of a sandbox; 0 where nothing ran. */
       readonly durationMs: number;
+      /** Why nothing ran, a code of `errors.ts`; only for `refused`. */
+      readonly code?: string;
     } & SessionRef)
   | ({
       readonly kind: "sandbox-started";
@@ -36,16 +46,24 @@ export type BridgeEvent =
       readonly durationMs: number;
     } & SessionRef)
   | ({ readonly kind: "sandbox-stopped" } & SessionRef)
-  /** `cause` as in the `died` frame: `exit`, `signal`, `out_of_memory`, `reset`, `protocol`, or `ended` for the container. */
+  /**
+   * `cause` as in the `died` frame (`exit`, `signal`, `out_of_memory`, `reset`, `protocol`), or `ended` where the sandbox
+   * went with it; one that we stopped did not die.
+   */
   | ({ readonly kind: "kernel-died"; readonly cause: string } & SessionRef)
-  | ({ readonly kind: "frame-rejected"; readonly reason: string } & Partial<SessionRef>)
+  | ({ readonly kind: "frame-rejected"; readonly reason: string } & SessionRef)
   | ({
       readonly kind: "upstream-called";
+      /** `undefined`: code in the background called, between executions. */
       readonly executionId: string | undefined;
       readonly server: string;
-      readonly tool: string;
+      /** The method of the protocol. */
+      readonly method: string;
+      /** For `tools/call`. */
+      readonly tool: string | undefined;
       /** As in the audit. */
-      readonly outcome: string;
+      readonly outcome: "ok" | "error" | "refused" | "timeout" | "cancelled";
+      /** In milliseconds since 1970. */
       readonly startedAtMs: number;
       readonly durationMs: number;
     } & SessionRef);

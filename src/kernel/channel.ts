@@ -13,13 +13,14 @@ const COLLECT_BYTES = 16 * 1024 * 1024;
 /**
  * Reads frames from the sandbox until its output ends and hands each to `onLine`, with its length and in order; where
  * that returns a promise, nothing more is read until it settles, which in the end blocks the writer. Lines that are not
- * frames are dropped. Returns why it stopped: the stream ended, or a line was longer than the protocol allows (the
+ * frames are dropped, and `onInvalid` told why. Returns why it stopped: the stream ended, or a line was longer than the protocol allows (the
  * supervisor cuts such lines of the kernel itself, so it is no longer what we started).
  */
 export async function readFrames(
   stdout: AsyncIterable<Uint8Array>,
   onLine: (line: IncomingLine, bytes: number) => void | Promise<void>,
   log: Log,
+  onInvalid: (reason: string) => void = () => undefined,
 ): Promise<"ended" | "overflow"> {
   const splitter = new LineSplitter(MAX_FRAME_BYTES + 16);
   let invalid = 0;
@@ -39,6 +40,7 @@ export async function readFrames(
         if (wait !== undefined) await wait; // always awaiting would cost a turn of the event loop for each frame
       } else {
         invalid += 1;
+        onInvalid(parsed.invalid);
         if (invalid <= MAX_LOGGED) log.warning("dropped a line from the sandbox", { reason: parsed.invalid });
       }
       if (performance.now() - busySince > MAX_BUSY_MS) {

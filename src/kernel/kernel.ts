@@ -2,6 +2,7 @@ import type { Sandbox, SandboxExit } from "../container/engine.ts";
 import { BridgeError } from "../core/errors.ts";
 import { type Closable, untilAborted, withDeadline } from "../core/lifecycle.ts";
 import type { Log } from "../core/log.ts";
+import { outsideRuns } from "../core/run-context.ts";
 import { readFrames } from "./channel.ts";
 import type { ServerName } from "./host-tools.ts";
 import {
@@ -39,8 +40,10 @@ export interface KernelEvents {
   onRpc(frame: RpcFrame, bytes: number): void;
   /** The Python process is gone and its state with it; the sandbox has a fresh one, in which an execution goes on. */
   onDied(frame: DiedFrame, isDuringExecution: boolean): void;
-  /** The sandbox is gone for good. Called once. */
-  onEnded(reason: string): void;
+  /** What the sandbox sent was no frame, and was dropped. */
+  onRejected?(reason: string): void;
+  /** The sandbox is gone for good. Called once. `cause`: we stopped it, it broke the protocol, or it ended by itself. */
+  onEnded(reason: string, cause: "stopped" | "protocol" | "ended"): void;
 }
 
 export interface KernelOptions {
@@ -101,7 +104,7 @@ class FrameKernel implements Kernel {
   constructor(options: KernelOptions) {
     this.#options = options;
     this.#hello.promise.catch(() => undefined); // awaited in greet(), or too late to matter
-    void this.#read();
+    void outsideRuns(() => this.#read()); // it outlives the execution that started it
   }
 
   async greet(): Promise<void> {
@@ -169,12 +172,16 @@ class FrameKernel implements Kernel {
   }
 
   async #read(): Promise<void> {
-    const { sandbox, log } = this.#options;
-    const stop = await readFrames(sandbox.stdout, (line, bytes) => this.#dispatch(line, bytes), log).catch(
-      () => "ended" as const,
-    );
+    const { sandbox, events, log } = this.#options;
+    const stop = await readFrames(
+      sandbox.stdout,
+      (line, bytes) => this.#dispatch(line, bytes),
+      log,
+      (reason) => events.onRejected?.(reason),
+    ).catch(() => "ended" as const);
     if (stop === "overflow") {
-      this.#end("it sent a line longer than the protocol allows", undefined);
+      events.onRejected?.("a line longer than the protocol allows");
+      this.#end("it sent a line longer than the protocol allows", undefined, "protocol");
       await this.close().catch((error) => log.error("could not stop a sandbox", { error: String(error) }));
     } else {
       const exit = await sandbox.ended;
@@ -220,7 +227,11 @@ class FrameKernel implements Kernel {
     execution?.settle(end);
   }
 
-  #end(reason: string, exit: SandboxExit | undefined): void {
+  #end(
+    reason: string,
+    exit: SandboxExit | undefined,
+    cause: "stopped" | "protocol" | "ended" = this.#closing === undefined ? "ended" : "stopped",
+  ): void {
     if (this.#gone !== undefined) return;
     this.#gone = reason;
     this.#hello.reject(
@@ -229,7 +240,7 @@ class FrameKernel implements Kernel {
       }),
     );
     this.#settle({ kind: "ended", reason });
-    this.#options.events.onEnded(reason);
+    this.#options.events.onEnded(reason, cause);
   }
 }
 

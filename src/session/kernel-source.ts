@@ -5,6 +5,8 @@ export interface StartedKernel {
   readonly kernel: Kernel;
   /** Sentences for the model about this sandbox: limits that are not enforced, … */
   readonly notes: readonly string[];
+  /** It was ready before it was asked for. */
+  readonly fromPool?: boolean;
 }
 
 /** Where a session gets its kernels; `app` joins it to the container engine. */

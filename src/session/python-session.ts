@@ -1,6 +1,8 @@
 import { randomInt } from "node:crypto";
+import { type BridgeEvents, createSessionRef, type SessionRef } from "../core/bridge-events.ts";
 import { BridgeError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
+import { type RunContext, withinRun } from "../core/run-context.ts";
 import type { HostTools, ServerName } from "../kernel/host-tools.ts";
 import type { ExecutionEnd, Kernel, KernelEvents } from "../kernel/kernel.ts";
 import { RESET_DEADLINE_MS, runCell } from "./execution.ts";
@@ -11,6 +13,7 @@ import { cutNote, deathNote, endedNote, exitCodeOfDeath, idleNote, refusedImages
 import type { ExecuteRequest, Outcome } from "./outcome.ts";
 import { CapturedOutput } from "./output.ts";
 import { JobQueue } from "./queue.ts";
+import { type ExecutionReporter, type SandboxReporter, SessionReporter } from "./reporter.ts";
 import { RpcDesk, type RpcDeskOptions, type UnderWay } from "./rpc-desk.ts";
 import type { Session } from "./session.ts";
 
@@ -23,6 +26,10 @@ export interface SessionOptions {
   readonly tools: HostTools;
   readonly parseRpc: RpcDeskOptions["parse"];
   readonly log: Log;
+  /** Which session it is, and whose; absent: a new one of the local caller. */
+  readonly ref?: SessionRef;
+  /** Who is told what happens; absent: nobody. */
+  readonly events?: BridgeEvents;
   /** Characters kept of each stream of an execution. */
   readonly maxOutputChars: number;
   /** The sandbox stops after this long without an execution. */
@@ -45,13 +52,16 @@ interface RunningCell {
   readonly live: LiveOutput;
   readonly deadlineAt: number;
   readonly images: CapturedImages;
+  readonly report: ExecutionReporter;
 }
 
 class PythonSession implements Session {
+  readonly ref: SessionRef;
   readonly #options: SessionOptions;
   readonly #queue = new JobQueue(QUEUE_LIMITS);
   readonly #closed = new AbortController();
   readonly #desk: RpcDesk;
+  readonly #reporter: SessionReporter;
   #kernel: Kernel | undefined;
   #cell: RunningCell | undefined;
   #late: CapturedOutput;
@@ -67,36 +77,31 @@ class PythonSession implements Session {
 
   constructor(options: SessionOptions) {
     this.#options = options;
+    this.ref = options.ref ?? createSessionRef();
+    this.#reporter = new SessionReporter(options.events, this.ref);
     this.#desk = new RpcDesk({
       tools: options.tools,
-      parse: options.parseRpc,
+      parse: (frame) => {
+        const request = options.parseRpc(frame);
+        if ("invalid" in request) this.#reporter.emit({ kind: "frame-rejected", reason: request.invalid });
+        return request;
+      },
       budgetMs: () => this.#budgetMs(),
     });
     this.#late = new CapturedOutput(options.maxOutputChars);
+    this.#reporter.emit({ kind: "session-opened" });
   }
 
   async execute(request: ExecuteRequest, signal: AbortSignal): Promise<Outcome> {
     if (this.#closed.signal.aborted) throw new BridgeError("SESSION_CLOSED", "the session was closed");
     const either = AbortSignal.any([signal, this.#closed.signal]);
-    return this.#queue.run(
-      async () => {
-        clearTimeout(this.#idleTimer);
-        request.onStart?.();
-        try {
-          const outcome = await this.#run(request, either);
-          if (this.#options.stateless && !outcome.stateLost) await this.#startAfresh();
-          return outcome;
-        } finally {
-          this.#startIdleTimer();
-        }
-      },
-      request.code.length,
-      either,
+    return this.#reporter.execution(request.code, (report) =>
+      this.#queue.run(() => this.#take(request, report, either), request.code.length, either),
     );
   }
 
-  close(): Promise<void> {
-    this.#closing ??= this.#stop();
+  close(reason = "ended"): Promise<void> {
+    this.#closing ??= this.#stop().finally(() => this.#reporter.emit({ kind: "session-closed", reason }));
     return this.#closing;
   }
 
@@ -111,13 +116,28 @@ class PythonSession implements Session {
     await this.#discarded;
   }
 
-  async #run(request: ExecuteRequest, signal: AbortSignal): Promise<Outcome> {
+  /** It is the request's turn. */
+  async #take(request: ExecuteRequest, report: ExecutionReporter, signal: AbortSignal): Promise<Outcome> {
+    clearTimeout(this.#idleTimer);
+    report.started();
+    request.onStart?.();
+    try {
+      const outcome = await this.#run(request, report, signal);
+      if (this.#options.stateless && !outcome.stateLost) await this.#startAfresh();
+      return outcome;
+    } finally {
+      this.#startIdleTimer();
+    }
+  }
+
+  async #run(request: ExecuteRequest, report: ExecutionReporter, signal: AbortSignal): Promise<Outcome> {
     const { kernel, servers } = await this.#prepare(request, signal);
     const cell: RunningCell = {
       output: new CapturedOutput(this.#options.maxOutputChars),
       live: new LiveOutput(request.onOutput),
       deadlineAt: performance.now() + request.timeoutMs,
       images: new CapturedImages(),
+      report,
     };
     const late = this.#late;
     this.#late = new CapturedOutput(this.#options.maxOutputChars);
@@ -211,7 +231,9 @@ class PythonSession implements Session {
   }
 
   async #startKernel(signal: AbortSignal): Promise<Kernel> {
-    const started = await this.#options.kernels.start(this.#events(), signal);
+    const sandbox = this.#reporter.sandbox();
+    const started = await this.#options.kernels.start(this.#events(sandbox), signal);
+    sandbox.started(started.fromPool === true);
     this.#kernel = started.kernel;
     for (const note of started.notes) {
       if (!this.#said.has(note)) this.#notes.push(note);
@@ -221,30 +243,43 @@ class PythonSession implements Session {
     return started.kernel;
   }
 
-  #events(): KernelEvents {
+  #events(sandbox: SandboxReporter): KernelEvents {
     return {
       onStream: (name, text, skipped) => {
         (this.#cell?.output ?? this.#late).append(name, text, skipped);
+        this.#cell?.report.output(name, text);
         return this.#cell?.live.show(name, text, skipped);
       },
       onDisplay: (frame) => this.#cell?.images.add(frame),
       onSpilled: (frame) => this.#cell?.output.noteFile(frame),
       onRpc: (frame, bytes) => {
         const kernel = this.#kernel;
-        if (kernel !== undefined) void this.#desk.serve(frame, bytes, (line) => kernel.reply(line));
+        if (kernel === undefined) return;
+        void withinRun(this.#context, () => this.#desk.serve(frame, bytes, (line) => kernel.reply(line)));
       },
+      onRejected: (reason) => this.#reporter.emit({ kind: "frame-rejected", reason }),
       onDied: (frame, isDuringExecution) => {
         this.#desk.forget("Python was restarted");
+        // A reset between executions is what a session without state has after each: nothing went wrong.
+        if (isDuringExecution || frame.reason !== "reset")
+          this.#reporter.emit({ kind: "kernel-died", cause: frame.reason });
         if (!isDuringExecution && this.#hasState)
           this.#notes.push(deathNote(frame, this.#options.memoryBytes));
         this.#hasState = this.#cell !== undefined && !isDuringExecution;
       },
-      onEnded: (reason) => {
+      onEnded: (reason, cause) => {
         this.#desk.forget("the sandbox ended");
+        if (cause !== "stopped") this.#reporter.emit({ kind: "kernel-died", cause });
+        sandbox.stopped();
         if (this.#cell === undefined && this.#hasState) this.#notes.push(endedNote(reason));
         this.#discard();
       },
     };
+  }
+
+  /** What requests of Python are made for. */
+  get #context(): RunContext {
+    return this.#cell?.report.context ?? this.#reporter.context;
   }
 
   /** Growing, as the protocol asks, and not to be guessed: code must not end an execution that has yet to come. */

@@ -1,11 +1,15 @@
+import type { SessionRef } from "../core/bridge-events.ts";
 import type { Closable } from "../core/lifecycle.ts";
 import type { ExecuteRequest, Outcome } from "./outcome.ts";
 
 /** One sandbox with its state. Executions are queued; sessions are independent of each other. */
 export interface Session extends Closable {
+  readonly ref: SessionRef;
   /**
    * Runs code. Rejects with a BridgeError where nothing ran (no engine, no image, unknown server, queue full, closed);
    * all else is an {@link Outcome}. Aborting `signal` cancels: first an interrupt, then a kill.
    */
   execute(request: ExecuteRequest, signal: AbortSignal): Promise<Outcome>;
+  /** `reason` is for those who listen to the bridge's events. */
+  close(reason?: string): Promise<void>;
 }

@@ -1,5 +1,6 @@
-import { randomBytes } from "node:crypto";
+import type { BridgeEvents, SessionRef } from "../core/bridge-events.ts";
 import { BridgeError } from "../core/errors.ts";
+import { currentRun } from "../core/run-context.ts";
 import type { AuditOutcome } from "./audit/audit-line.ts";
 import type { AuditLog } from "./audit/audit-log.ts";
 import type { CallCap } from "./call-cap.ts";
@@ -20,16 +21,19 @@ export function createFacts(method: string, server: string, args: unknown, tool?
 }
 
 export interface CallWatchOptions {
+  /** Whose calls they are. */
+  readonly session: SessionRef;
+  /** Who is told of them; absent: nobody. */
+  readonly events?: BridgeEvents | undefined;
   /** `undefined`: as many as wanted. */
   readonly cap: CallCap | undefined;
   /** `undefined`: nothing is written down. */
   readonly audit: AuditLog | undefined;
 }
 
-/** Counts the calls of one session and has them written down. */
+/** Counts the calls of one session, tells of them and has them written down. */
 export class CallWatch {
   readonly #options: CallWatchOptions;
-  readonly #session = randomBytes(6).toString("hex");
   #isOverCap = false;
 
   constructor(options: CallWatchOptions) {
@@ -43,11 +47,17 @@ export class CallWatch {
 
   /** Makes a call. Rejects with `LIMIT_EXCEEDED` for one too many, else as `work` does. */
   async watch<T extends object>(facts: CallFacts, work: () => Promise<T>): Promise<T> {
+    const { session, events, audit } = this.#options;
     const at = Date.now();
     const startedAt = performance.now();
+    const { executionId } = currentRun();
     const record = (outcome: AuditOutcome, code?: string) => {
       const ms = performance.now() - startedAt;
-      this.#options.audit?.record({ ...facts, at, session: this.#session, outcome, code, ms });
+      audit?.record({ ...facts, at, session, executionId, outcome, code, ms });
+      if (events?.isHeard !== true) return;
+      const { server, method, tool } = facts;
+      const call = { executionId, server, method, tool, outcome, startedAtMs: at, durationMs: ms };
+      events.emit({ kind: "upstream-called", ...call, ...session });
     };
     this.#admit(record);
     try {

@@ -1,3 +1,4 @@
+import { type BridgeEvents, createSessionRef, type SessionRef } from "../core/bridge-events.ts";
 import type { Closable } from "../core/lifecycle.ts";
 import type { Log } from "../core/log.ts";
 import { shellPath } from "../core/shell-word.ts";
@@ -46,6 +47,8 @@ export interface UpstreamOptions {
   /** Our folder of what can be found out again: which era servers speak. Without it each bridge finds out. */
   readonly cacheDir?: string;
   readonly log: Log;
+  /** Who is told of calls; absent: nobody. */
+  readonly events?: BridgeEvents | undefined;
   readonly clock?: Clock;
   /** Milliseconds after its last use until a server is stopped. */
   readonly idleMs?: number;
@@ -57,9 +60,10 @@ export interface UpstreamOptions {
 export interface Upstream extends Closable {
   /**
    * What one session may ask of the servers. `peer` is the client of that session: servers' own requests and messages
-   * that belong to a call of the session go to it; without one they are refused and dropped.
+   * that belong to a call of the session go to it; without one they are refused and dropped. `session` is named in the
+   * audit; absent: a new one of the local caller.
    */
-  openSession(peer?: ClientPeer): HostTools;
+  openSession(peer?: ClientPeer, session?: SessionRef): HostTools;
   /** The client of a session is gone: nothing is for it any more. */
   forget(peer: ClientPeer): void;
   /**
@@ -122,7 +126,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     await Promise.all([catalogue.close(), audit?.close()]);
   };
   return {
-    openSession(peer) {
+    openSession(peer, session = createSessionRef()) {
       if (peer !== undefined) peers.add(peer);
       peer?.onRootsChanged(() => pool.rootsChanged());
       return createSessionTools({
@@ -134,6 +138,8 @@ export function createUpstream(options: UpstreamOptions): Upstream {
         peer,
         addable,
         watch: new CallWatch({
+          session,
+          events: options.events,
           cap: options.maxCalls === undefined ? undefined : new CallCap(options.maxCalls),
           audit,
         }),

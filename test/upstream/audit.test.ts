@@ -12,8 +12,11 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { type BridgeEvent, createBridgeEvents, createSessionRef } from "../../src/core/bridge-events.ts";
+import { LOCAL_CALLER } from "../../src/core/caller.ts";
 import { parseExactJson } from "../../src/core/exact-json.ts";
 import { createLog } from "../../src/core/log.ts";
+import { withinRun } from "../../src/core/run-context.ts";
 import { type AuditEntry, canonicalJson, renderAuditLine } from "../../src/upstream/audit/audit-line.ts";
 import { AuditLog } from "../../src/upstream/audit/audit-log.ts";
 import type { Script } from "../fixtures/servers/scripted-server.ts";
@@ -75,7 +78,7 @@ describe("the audit log of calls", () => {
 
     const empty = { argumentsHash: hashOf("{}") };
     const found = lines();
-    expect(found.map(({ time: _, session: __, ms: ___, ...rest }) => rest)).toEqual([
+    expect(found.map(({ time: _, session: __, ms: ___, caller: ____, ...rest }) => rest)).toEqual([
       { server: "fx", tool: "get-it", argumentsHash: hashOf('{"a":{"c":"x","d":[2]},"b":1}'), outcome: "ok" },
       { server: "fx", tool: "fails", ...empty, outcome: "error" },
       { server: "fx", tool: "no", ...empty, outcome: "error", code: "UPSTREAM_FAILED" },
@@ -151,6 +154,30 @@ describe("the audit log of calls", () => {
     expect(lines().map(({ tool, outcome, code }) => [tool, outcome, code])).toEqual([...once, ...once]);
   });
 
+  test("names the caller, the session and the execution, as those do who listen to events", async () => {
+    const events = createBridgeEvents();
+    const heard: BridgeEvent[] = [];
+    events.listen((event) => heard.push(event));
+    await using rig = createRig([scripted("fx", { tools: { get: {} } })], {
+      audit: { file, arguments: "hash" },
+      events,
+    });
+    const session = createSessionRef({ id: "oidc|42", name: "Ann" });
+    const tools = rig.upstream.openSession(undefined, session);
+    const call = () => tools.callTool({ server: "fx", tool: "get", arguments: {} }, soon());
+    await withinRun({ executionId: "e1" }, call);
+    await call();
+    await rig.upstream.close();
+    const named = { caller: "oidc|42", session: session.sessionId };
+    expect(lines()).toMatchObject([{ ...named, execution: "e1" }, named]);
+    expect(lines()[1]).not.toHaveProperty("execution");
+    const event = { kind: "upstream-called", server: "fx", tool: "get", outcome: "ok", ...session };
+    expect(heard).toMatchObject([
+      { ...event, executionId: "e1" },
+      { ...event, executionId: undefined },
+    ]);
+  });
+
   test("is written while the bridge runs", async () => {
     await using rig = createFx({ tools: { get: {} } });
     await rig.upstream.callTool({ server: "fx", tool: "get", arguments: {} }, soon());
@@ -161,7 +188,8 @@ describe("the audit log of calls", () => {
 
 const ENTRY: AuditEntry = {
   at: 0,
-  session: "s",
+  session: { sessionId: "s", caller: LOCAL_CALLER },
+  executionId: undefined,
   server: "fx",
   method: "tools/call",
   tool: "t",
@@ -260,7 +288,7 @@ describe("a log", () => {
 describe("a line", () => {
   test("is one line of JSON", () => {
     expect(renderAuditLine({ ...ENTRY, tool: "a\nb", code: "X" }, "hash")).toBe(
-      `{"time":"1970-01-01T00:00:00.000Z","session":"s","server":"fx","tool":"a\\nb","argumentsHash":"${hashOf("{}")}","outcome":"ok","code":"X","ms":1.23}\n`,
+      `{"time":"1970-01-01T00:00:00.000Z","caller":"local","session":"s","server":"fx","tool":"a\\nb","argumentsHash":"${hashOf("{}")}","outcome":"ok","code":"X","ms":1.23}\n`,
     );
   });
 

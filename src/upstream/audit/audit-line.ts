@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { SessionRef } from "../../core/bridge-events.ts";
 import { MASK, maskWord, SECRET_NAME } from "../../core/secrets.ts";
 import type { Mask } from "../mask.ts";
 
@@ -15,8 +16,10 @@ export type AuditOutcome = "ok" | "error" | "refused" | "timeout" | "cancelled";
 export interface AuditEntry {
   /** When it began, in milliseconds since 1970. */
   readonly at: number;
-  /** Which session of which bridge; nothing that anybody else uses. */
-  readonly session: string;
+  /** Which session of which bridge, and whose. */
+  readonly session: SessionRef;
+  /** Which execution of the session; `undefined`: none, code in the background called. */
+  readonly executionId: string | undefined;
   readonly server: string;
   /** The method of the protocol. */
   readonly method: string;
@@ -33,10 +36,12 @@ export interface AuditEntry {
 
 /** The line for a call, with the line's end. Never throws, whatever the arguments are. */
 export function renderAuditLine(entry: AuditEntry, how: "hash" | "masked"): string {
-  const { at, session, server, method, tool, outcome, code, ms } = entry;
+  const { at, session, executionId, server, method, tool, outcome, code, ms } = entry;
   return `${JSON.stringify({
     time: new Date(at).toISOString(),
-    session,
+    caller: session.caller.id,
+    session: session.sessionId,
+    ...(executionId === undefined ? {} : { execution: executionId }),
     server,
     ...(tool === undefined ? { method } : { tool }),
     ...describeArguments(entry, how),
