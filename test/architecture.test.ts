@@ -34,6 +34,8 @@ const SOLE_RIGHTS: readonly {
   { what: "citty", pattern: /from "citty"/, rooms: ["cli"] },
   { what: "the SDK's server", pattern: /from "@modelcontextprotocol\/server/, rooms: ["mcp"] },
   { what: "the SDK's client", pattern: /from "@modelcontextprotocol\/client/, rooms: ["upstream"] },
+  { what: "Hono", pattern: /from "hono/, rooms: ["mcp"] },
+  { what: "jose", pattern: /from "jose"/, rooms: ["mcp"] },
   { what: "zod", pattern: /from "zod/, rooms: ["mcp", "kernel", "discovery", "config", "upstream"] },
   {
     what: "a parser of configuration files",

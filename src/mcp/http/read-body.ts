@@ -1,0 +1,82 @@
+import { isJsonContentType } from "@modelcontextprotocol/server";
+import { refuse } from "./refusal.ts";
+
+/** A program of 16 MiB, in which half of the characters are escaped in JSON. */
+export const MAX_BODY_BYTES = 32 * 1024 * 1024;
+const READ_MS = 60_000;
+const PARSE_ERROR = -32700;
+
+const decoder = new TextDecoder("utf-8", { fatal: true });
+
+/** What bodies may take together while they are read. */
+export class BodyBudget {
+  readonly #maxBytes: number;
+  #used = 0;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  take(bytes: number): boolean {
+    if (this.#used + bytes > this.#maxBytes) return false;
+    this.#used += bytes;
+    return true;
+  }
+
+  giveBack(bytes: number): void {
+    this.#used -= bytes;
+  }
+}
+
+/**
+ * Reads the body of a request as JSON: at most `maxBytes` of it, whatever its headers say, and within a minute. A page's
+ * form can send text to any server without asking; so what does not call itself JSON is not read.
+ */
+export async function readJsonBody(
+  request: Request,
+  budget: BodyBudget,
+  maxBytes = MAX_BODY_BYTES,
+): Promise<{ readonly value: unknown } | Response> {
+  const { headers } = request;
+  if (!isJsonContentType(headers.get("content-type"))) {
+    return refuse(415, "the body must be JSON: send Content-Type: application/json");
+  }
+  const encoding = headers.get("content-encoding");
+  if (encoding !== null && encoding.toLowerCase() !== "identity") {
+    return refuse(415, "a compressed body is not accepted: send it without Content-Encoding");
+  }
+  const tooLarge = () => refuse(413, `the body is larger than ${maxBytes} bytes`);
+  if (Number(headers.get("content-length") ?? 0) > maxBytes) return tooLarge();
+  const reader = request.body?.getReader();
+  const stop = () => void reader?.cancel().catch(() => undefined); // the rest is not wanted
+  let isLate = false;
+  const timer = setTimeout(() => {
+    isLate = true;
+    stop();
+  }, READ_MS);
+  const chunks: Uint8Array[] = [];
+  let taken = 0;
+  try {
+    for (let part = await reader?.read(); part?.done === false; part = await reader?.read()) {
+      const { byteLength } = part.value;
+      const isTooLarge = taken + byteLength > maxBytes;
+      if (isTooLarge || !budget.take(byteLength)) {
+        stop();
+        return isTooLarge ? tooLarge() : busy();
+      }
+      taken += byteLength;
+      chunks.push(part.value);
+    }
+    if (isLate) return refuse(408, `the body took longer than ${READ_MS / 1000} s`);
+    return { value: JSON.parse(decoder.decode(Buffer.concat(chunks))) };
+  } catch {
+    return refuse(400, "Parse error: the body is not one value of JSON in UTF-8", { code: PARSE_ERROR });
+  } finally {
+    clearTimeout(timer);
+    budget.giveBack(taken);
+  }
+}
+
+function busy(): Response {
+  return refuse(503, "too much is being sent at once", { headers: { "retry-after": "1" } });
+}
