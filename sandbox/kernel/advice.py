@@ -7,7 +7,7 @@ import re
 import sys
 
 from .late import close_matches
-from .meant import SHOWN, all_servers, functions, near_function, server_name, signature
+from .meant import SHOWN, all_servers, functions, near_function, server_name, spelled
 from .names import Names
 from .render import safe_str
 from .unlisted import no_tool
@@ -28,6 +28,7 @@ RESULT = (
     "the result of a tool has `.text`, `.data` (structured content or parsed JSON) and `.images`; it is a dict itself"
 )
 PLACES = "/workspace and /tmp"
+MEMORY = "values are kept with `save_memory(key, value)`, `load_memory(key)`, `update_memory(key, fn)`"
 
 _installer = re.compile(r"\b(pip3?|uv|conda|apt|apt-get|apk)\b.*\b(install|add)\b")
 _magic = re.compile(r"(%{1,2}[a-z_]{2,}|![a-z./])", re.IGNORECASE)
@@ -39,6 +40,7 @@ _common = (
     "subprocess sys textwrap time urllib uuid"
 )
 _modules = frozenset(_common.split())
+_memory = frozenset({"memory", "memories", "Memory", "store", "storage"})
 _literals = {"true": "True", "false": "False", "null": "None"}
 _commands = frozenset(
     {"pip", "pip3", "uv", "conda", "apt", "apt-get", "apk", "brew", "curl", "wget", "git", "npm", "npx"}
@@ -65,6 +67,9 @@ def _missing_name(error: Any, found: re.Match[str], names: Names) -> str:
         return f"JSON's {name} is {_literals[name]} in Python; json.loads parses JSON text"
     if hasattr(names.runtime, name):
         return f"it is `runtime.{name}`"
+    if name in _memory:
+        server = "; the server is `mcp_memory`" if name in names.directory.aliases else ""
+        return f"{MEMORY}{server}"
     if sys.version_info < (3, 12) and name in _modules:  # later ones say so themselves
         return f"add `import {name}`"
     return server_name(name, names) or _tool_name(name, names) or near_function(name, names, 0.75)
@@ -110,7 +115,7 @@ def _missing_function(error: Any, found: re.Match[str], names: Names) -> str:
 def _wrong_call(error: Any, found: re.Match[str], names: Names) -> str:
     """Says how a function of `runtime` is called."""
     function = getattr(names.runtime, found[1], None) if found[1] in names.runtime.__all__ else None
-    return f"it is runtime.{found[1]}{signature(function)}" if function else ""
+    return f"it is {spelled(found[1], names)}" if function else ""
 
 
 def _missing_tool(error: Any, found: re.Match[str], names: Names) -> str:

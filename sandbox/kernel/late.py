@@ -27,7 +27,10 @@ _NEEDED = (
 NEEDED = frozenset(_NEEDED.split())
 
 # Ours that a first result can do without.
-_OURS = ("advice", "docs", "images", "listing", "manual", "pretty", "resources", "servers", "unlisted")
+_OURS = (
+    *("advice", "docs", "images", "listing", "manual", "memory", "pretty", "resources", "servers", "twofold"),
+    "unlisted",
+)
 
 _find_spec = PathFinder.find_spec
 _path = list(sys.path)  # before user code adds to it

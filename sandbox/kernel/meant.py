@@ -77,7 +77,13 @@ def near_function(name: str, names: Names, likeness: float) -> str:
     near = meant or close_matches(name.removesuffix("_sync"), functions(names), 1, likeness)
     if not near:
         return ""
-    return f"did you mean `runtime.{near[0]}{signature(getattr(names.runtime, near[0]))}`?"
+    return f"did you mean `{spelled(near[0], names)}`?"
+
+
+def spelled(name: str, names: Names) -> str:
+    """Writes a function of `runtime` as code reaches it, with its parameters."""
+    where = "" if names.namespace.get(name) is names.shared.get(name, names) else "runtime."
+    return f"{where}{name}{signature(getattr(names.runtime, name))}"
 
 
 def signature(function: Any) -> str:

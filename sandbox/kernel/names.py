@@ -6,6 +6,7 @@ import sys
 
 from .directory import Directory
 from .importer import Importer, make_package
+from .keeping import Kept
 from .runtime import make_runtime
 from .tools import Servers
 
@@ -29,7 +30,8 @@ class Names:
         self.directory = Directory(rpc)
         self.importer = Importer(self.directory)
         self.servers = Servers(self.directory)
-        self.runtime = make_runtime(self.directory, self.add)
+        self.kept = Kept(rpc)
+        self.runtime, self.shared = make_runtime(self.directory, self.add, self.kept)
         self.mcp = make_package(self.directory, runtime=self.runtime, servers=self.servers)
         self.known: list[dict[str, Any]] | None = None
         self.update([], [])
@@ -83,6 +85,7 @@ class Names:
             "mcp_servers": self.servers,
             "LOADED_MCP_SERVERS": self.directory.loaded,
             "MCPError": self.runtime.MCPError,
+            **self.shared,
             **self.more,
         }
         for server in self.directory.servers.values():

@@ -56,10 +56,22 @@ class MCPTimeoutError(MCPError, *_timeouts):  # type: ignore[misc]
         super().__init__(message, server, tool, kind)
 
 
-def error_of(record: dict[str, Any]) -> MCPError:
+class MemoryStoreError(RuntimeError):
+    """What is kept on the host could not be read or changed. What it was, it still is."""
+
+    __module__ = "mcp.runtime"
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+def error_of(record: dict[str, Any]) -> MCPError | MemoryStoreError:
     """Builds the exception for the `error` of a `reply_error` frame."""
     kind = record.get("kind") or "internal"
     message = record.get("message") or "the tool failed and gave no reason"
+    if kind == "memory":
+        return MemoryStoreError(message)
     cls = MCPTimeoutError if kind == "timeout" else MCPError
     return cls(message, record.get("server"), record.get("tool"), kind)
 

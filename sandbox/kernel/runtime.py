@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 
 from .directory import UnknownServerError, UnknownToolError, unknown
+from .keeping import memory_functions
 from .late import load
-from .results import Image, MCPError, MCPTimeoutError, Record, ToolResult
+from .results import Image, MCPError, MCPTimeoutError, MemoryStoreError, Record, ToolResult
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,25 +17,39 @@ if TYPE_CHECKING:
 
     from .directory import Directory
     from .docs import ToolList
+    from .keeping import Kept
     from .rpc import PendingCall
     from .servers import AwaitableList, Server, Text
 
 MAX_LIMIT = 100
 
 
-def make_runtime(directory: Directory, add: Callable[[list[dict[str, Any]]], None]) -> ModuleType:
-    """Builds the module; `add` makes servers usable that the host just named."""
+def make_runtime(
+    directory: Directory, add: Callable[[list[dict[str, Any]]], None], kept: Kept
+) -> tuple[ModuleType, dict[str, Any]]:
+    """Builds the module, and with it those of its functions that are global too; `add` makes servers usable that the
+    host just named."""
     helpers = Helpers(directory, add)
     runtime = type(sys)("mcp.runtime", "Finds and calls the tools of the user's MCP servers.")
-    functions = [*_server_functions(helpers), *_tool_functions(helpers), *_resource_functions(helpers)]
+    shared = memory_functions(kept)
+    functions = [*_server_functions(helpers), *_tool_functions(helpers), *_resource_functions(helpers), *shared]
     for function in functions:
         function.__module__ = "mcp.runtime"
         function.__qualname__ = function.__name__
-    classes = (Image, MCPError, MCPTimeoutError, Record, ToolResult, UnknownServerError, UnknownToolError)
+    classes = (
+        Image,
+        MCPError,
+        MCPTimeoutError,
+        MemoryStoreError,
+        Record,
+        ToolResult,
+        UnknownServerError,
+        UnknownToolError,
+    )
     vars(runtime).update({each.__name__: each for each in (*functions, *classes)})
     # Without most classes, of which help(runtime) would show every method, for ten thousand tokens.
-    runtime.__all__ = sorted(each.__name__ for each in (*functions, MCPError))
-    return runtime
+    runtime.__all__ = sorted(each.__name__ for each in (*functions, MCPError, MemoryStoreError))
+    return runtime, {each.__name__: each for each in shared}
 
 
 class Helpers:

@@ -16,11 +16,13 @@ import history from "../../sandbox/kernel/history.py" with { type: "text" };
 import images from "../../sandbox/kernel/images.py" with { type: "text" };
 import importer from "../../sandbox/kernel/importer.py" with { type: "text" };
 import interrupts from "../../sandbox/kernel/interrupts.py" with { type: "text" };
+import keeping from "../../sandbox/kernel/keeping.py" with { type: "text" };
 import late from "../../sandbox/kernel/late.py" with { type: "text" };
 import listing from "../../sandbox/kernel/listing.py" with { type: "text" };
 import loop from "../../sandbox/kernel/loop.py" with { type: "text" };
 import manual from "../../sandbox/kernel/manual.py" with { type: "text" };
 import meant from "../../sandbox/kernel/meant.py" with { type: "text" };
+import memory from "../../sandbox/kernel/memory.py" with { type: "text" };
 import names from "../../sandbox/kernel/names.py" with { type: "text" };
 import outlet from "../../sandbox/kernel/outlet.py" with { type: "text" };
 import parameters from "../../sandbox/kernel/parameters.py" with { type: "text" };
@@ -42,8 +44,11 @@ import supervisor from "../../sandbox/kernel/supervisor.py" with { type: "text" 
 import suppress from "../../sandbox/kernel/suppress.py" with { type: "text" };
 import tidy from "../../sandbox/kernel/tidy.py" with { type: "text" };
 import tools from "../../sandbox/kernel/tools.py" with { type: "text" };
+import turns from "../../sandbox/kernel/turns.py" with { type: "text" };
+import twofold from "../../sandbox/kernel/twofold.py" with { type: "text" };
 import unawaited from "../../sandbox/kernel/unawaited.py" with { type: "text" };
 import unlisted from "../../sandbox/kernel/unlisted.py" with { type: "text" };
+import values from "../../sandbox/kernel/values.py" with { type: "text" };
 import watcher from "../../sandbox/kernel/watcher.py" with { type: "text" };
 import wire from "../../sandbox/kernel/wire.py" with { type: "text" };
 import type { SandboxSettings } from "./protocol.ts";
@@ -64,11 +69,13 @@ const FILES: Readonly<Record<string, string>> = {
   "images.py": images,
   "importer.py": importer,
   "interrupts.py": interrupts,
+  "keeping.py": keeping,
   "late.py": late,
   "listing.py": listing,
   "loop.py": loop,
   "manual.py": manual,
   "meant.py": meant,
+  "memory.py": memory,
   "names.py": names,
   "parameters.py": parameters,
   "outlet.py": outlet,
@@ -90,8 +97,11 @@ const FILES: Readonly<Record<string, string>> = {
   "suppress.py": suppress,
   "tidy.py": tidy,
   "tools.py": tools,
+  "turns.py": turns,
+  "twofold.py": twofold,
   "unawaited.py": unawaited,
   "unlisted.py": unlisted,
+  "values.py": values,
   "watcher.py": watcher,
   "wire.py": wire,
 };
