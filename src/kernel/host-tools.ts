@@ -58,6 +58,9 @@ export interface ToolCall {
   readonly arguments: Readonly<Record<string, unknown>>;
 }
 
+/** Waits for `work`, in which a person is asked, so that no limit of time counts meanwhile. */
+export type WhileAsking = <T>(work: () => Promise<T>) => Promise<T>;
+
 /** A `CallToolResult` as the server gave it. */
 export type ToolResult = Readonly<Record<string, unknown>>;
 
@@ -143,8 +146,11 @@ export interface HostTools {
   toolDocs(server: string, signal: AbortSignal): Promise<readonly ToolSummary[]>;
   /** Rejects as a call of the tool would that is not there or may not be used; calls nothing. */
   checkTool(server: string, tool: string, signal: AbortSignal): Promise<void>;
-  /** Resolves with an `isError` result too; who calls decides what that means. */
-  callTool(call: ToolCall, signal: AbortSignal): Promise<ToolResult>;
+  /**
+   * Resolves with an `isError` result too; who calls decides what that means. Where the user is to be asked first, that
+   * is done by `whileAsking`; rejects with `APPROVAL_DENIED` where the user is against it, or cannot be asked.
+   */
+  callTool(call: ToolCall, signal: AbortSignal, whileAsking?: WhileAsking): Promise<ToolResult>;
   /** A server that discovery knows, usable or not. One that is usable and was never asked for its tools is connected. */
   describeServer(server: string, signal: AbortSignal): Promise<ServerDetails>;
   /** Looks through all servers that discovery knows, without starting any. No words match every server. */

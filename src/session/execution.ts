@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { untilAborted } from "../core/lifecycle.ts";
 import type { Cell, ExecutionEnd, Kernel } from "../kernel/kernel.ts";
+import type { TimeLimit } from "./time-limit.ts";
 
 /** An interrupted program has this long to clean up before its process is killed. */
 const INTERRUPT_GRACE_MS = 2000;
@@ -15,22 +16,23 @@ export interface ExecutionRun {
 }
 
 export interface ExecutionLimits {
-  readonly timeoutMs: number;
+  /** The time that the cell may take. */
+  readonly time: TimeLimit;
   readonly signal: AbortSignal;
   /** Called once when we begin to stop it. */
   readonly onCut: () => void;
 }
 
 /**
- * Runs one cell to its end, which comes at the latest `timeoutMs` plus about 5 s after the start: first an interrupt,
+ * Runs one cell to its end, which comes at the latest about 5 s after its time is over: first an interrupt,
  * which keeps the state, then a fresh Python process, last the end of the container.
  */
 export async function runCell(kernel: Kernel, cell: Cell, limits: ExecutionLimits): Promise<ExecutionRun> {
   const ending = kernel.execute(cell);
   const timeout = Promise.withResolvers<"timeout">();
-  const timer = setTimeout(() => timeout.resolve("timeout"), limits.timeoutMs);
+  const forget = limits.time.whenOver(() => timeout.resolve("timeout"));
   const first = await untilAborted(Promise.race([ending, timeout.promise]), limits.signal);
-  clearTimeout(timer);
+  forget();
   if (typeof first === "object") return { end: first, cut: undefined };
 
   limits.onCut();

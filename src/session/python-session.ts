@@ -14,8 +14,9 @@ import type { ExecuteRequest, Outcome } from "./outcome.ts";
 import { CapturedOutput } from "./output.ts";
 import { JobQueue } from "./queue.ts";
 import { type ExecutionReporter, type SandboxReporter, SessionReporter } from "./reporter.ts";
-import { RpcDesk, type RpcDeskOptions, type UnderWay } from "./rpc-desk.ts";
+import { type CallLimit, RpcDesk, type RpcDeskOptions, type UnderWay } from "./rpc-desk.ts";
 import type { Session } from "./session.ts";
+import { TimeLimit } from "./time-limit.ts";
 
 const QUEUE_LIMITS = { jobs: 64, bytes: 64 * 1024 * 1024 };
 const MAX_ID_STEP = 2 ** 20;
@@ -50,7 +51,7 @@ export function createSession(options: SessionOptions): Session {
 interface RunningCell {
   readonly output: CapturedOutput;
   readonly live: LiveOutput;
-  readonly deadlineAt: number;
+  readonly time: TimeLimit;
   readonly images: CapturedImages;
   readonly report: ExecutionReporter;
 }
@@ -86,7 +87,7 @@ class PythonSession implements Session {
         if ("invalid" in request) this.#reporter.emit({ kind: "frame-rejected", reason: request.invalid });
         return request;
       },
-      budgetMs: () => this.#budgetMs(),
+      limit: () => this.#callLimit(),
     });
     this.#late = new CapturedOutput(options.maxOutputChars);
     this.#reporter.emit({ kind: "session-opened" });
@@ -135,7 +136,7 @@ class PythonSession implements Session {
     const cell: RunningCell = {
       output: new CapturedOutput(this.#options.maxOutputChars),
       live: new LiveOutput(request.onOutput),
-      deadlineAt: performance.now() + request.timeoutMs,
+      time: new TimeLimit(request.timeoutMs),
       images: new CapturedImages(),
       report,
     };
@@ -161,7 +162,7 @@ class PythonSession implements Session {
         this.#desk.abandon("the execution was stopped");
       };
       const { timeoutMs } = request;
-      const { end, cut } = await runCell(kernel, frame, { timeoutMs, signal, onCut });
+      const { end, cut } = await runCell(kernel, frame, { time: cell.time, signal, onCut });
       // It may have ended before it was ours, and does not say so twice.
       if (end.kind === "ended" && this.#kernel === kernel) this.#kernel = undefined;
       const now = performance.now();
@@ -289,10 +290,16 @@ class PythonSession implements Session {
   }
 
   /** What is left of the running execution's time; a background task gets the default instead. */
-  #budgetMs(): number {
-    if (this.#cell === undefined) return this.#options.backgroundBudgetMs;
-    // A little more than the cell has: it is the cell's end that ends them, and its note that tells of them.
-    return this.#cell.deadlineAt - performance.now() + BUDGET_MARGIN_MS;
+  #callLimit(): CallLimit {
+    if (this.#cell === undefined) return new TimeLimit(this.#options.backgroundBudgetMs);
+    const { time } = this.#cell;
+    return {
+      // A little more than the cell has: it is the cell's end that ends them, and its note that tells of them.
+      get leftMs() {
+        return time.leftMs + BUDGET_MARGIN_MS;
+      },
+      pause: () => time.pause(),
+    };
   }
 
   #startIdleTimer(): void {

@@ -1,9 +1,10 @@
 import { BridgeError, type ErrorCode, toBridgeError } from "../core/errors.ts";
-import { MAX_TIMER_MS } from "../core/lifecycle.ts";
-import type { HostTools } from "../kernel/host-tools.ts";
+import type { HostTools, WhileAsking } from "../kernel/host-tools.ts";
 import type { OutgoingLine, RpcError, RpcFrame } from "../kernel/protocol.ts";
 import type { RpcRequest } from "../kernel/rpc.ts";
+import { CallAlarm } from "./call-alarm.ts";
 import { labelRequest, serveRequest } from "./rpc-methods.ts";
+import { TimeLimit } from "./time-limit.ts";
 
 /** Requests that Python may have open at once; more are refused, since each is held in memory. */
 const MAX_OPEN = 10_000;
@@ -17,9 +18,12 @@ type Reply = Extract<OutgoingLine, readonly ["k", { readonly type: "reply" | "re
 export interface RpcDeskOptions {
   readonly tools: HostTools;
   readonly parse: (frame: RpcFrame) => RpcRequest | { readonly invalid: string };
-  /** Milliseconds that a request made now may take. */
-  readonly budgetMs: () => number;
+  /** The time that a request made now may take. */
+  readonly limit: () => CallLimit;
 }
+
+/** What a {@link TimeLimit} is to those who share it. */
+export type CallLimit = Pick<TimeLimit, "leftMs" | "pause">;
 
 /**
  * Serves the requests of one Python process after the other. A request gets one reply; `abandon()` stops those under
@@ -52,13 +56,13 @@ export class RpcDesk {
     }
     this.#open += 1;
     this.#openBytes += bytes;
-    const deadlineAt = performance.now() + this.#options.budgetMs();
+    const limit = this.#options.limit();
     const era = this.#era;
     const process = this.#process;
     try {
       await this.#enter();
       try {
-        const answer = await this.#answer(frame, era, deadlineAt);
+        const answer = await this.#answer(frame, era, limit);
         if (!process.isGone) await reply(answer);
       } finally {
         this.#leave();
@@ -89,7 +93,7 @@ export class RpcDesk {
     this.abandon(reason);
   }
 
-  async #answer(frame: RpcFrame, era: Era, deadlineAt: number): Promise<Reply> {
+  async #answer(frame: RpcFrame, era: Era, limit: CallLimit): Promise<Reply> {
     const request = this.#options.parse(frame);
     if ("invalid" in request) {
       return failure(frame.id, { kind: "internal", message: request.invalid, server: null, tool: null });
@@ -98,19 +102,27 @@ export class RpcDesk {
     const active = { label: labelRequest(request), startedAt, stop: new AbortController() };
     const { signal } = active.stop;
     if (era.abandoned !== undefined) active.stop.abort(era.abandoned);
-    // By hand: timers of `AbortSignal.timeout` would stay until they ring, for a million requests of a second too.
-    const limitMs = Math.min(deadlineAt - startedAt, timeoutOf(request));
-    const timer = setTimeout(() => active.stop.abort(timedOut(request)), Math.max(1, limitMs));
+    const alarm = new CallAlarm([limit, ...ownLimit(request)], () => active.stop.abort(timedOut(request)));
+    const whileAsking: WhileAsking = async (work) => {
+      const goOn = alarm.pause();
+      this.#leave(); // others need not wait for a person
+      try {
+        return await work();
+      } finally {
+        goOn();
+        await this.#enter();
+      }
+    };
     this.#active.add(active);
     try {
       signal.throwIfAborted();
-      const value = await serveRequest(request, this.#options.tools, signal);
+      const value = await serveRequest(request, this.#options.tools, signal, whileAsking);
       return ["k", { type: "reply", id: frame.id, value }];
     } catch (error) {
       const reason = signal.aborted ? signal.reason : error;
       return failure(frame.id, describe(request, toBridgeError(reason)));
     } finally {
-      clearTimeout(timer);
+      alarm.stop();
       this.#active.delete(active);
     }
   }
@@ -161,6 +173,7 @@ const KINDS: Partial<Record<ErrorCode, RpcError["kind"]>> = {
   UPSTREAM_FAILED: "tool",
   UPSTREAM_UNKNOWN_SERVER: "unknown",
   UPSTREAM_NOT_USABLE: "denied",
+  APPROVAL_DENIED: "denied",
   UPSTREAM_UNKNOWN_TOOL: "unknown",
   UPSTREAM_UNREACHABLE: "unreachable",
   UPSTREAM_TIMEOUT: "timeout",
@@ -177,9 +190,10 @@ function failure(id: number, error: RpcError): Reply {
   return ["k", { type: "reply_error", id, error }];
 }
 
-function timeoutOf(request: RpcRequest): number {
+/** The time that the request itself asks for. */
+function ownLimit(request: RpcRequest): readonly CallLimit[] {
   const seconds = request.method === "call_tool" ? request.params.timeout : null;
-  return seconds === null ? MAX_TIMER_MS : Math.min(seconds * 1000, MAX_TIMER_MS);
+  return seconds === null ? [] : [new TimeLimit(seconds * 1000)];
 }
 
 function timedOut(request: RpcRequest): BridgeError {

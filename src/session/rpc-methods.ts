@@ -1,5 +1,5 @@
 import { BridgeError } from "../core/errors.ts";
-import type { HostTools } from "../kernel/host-tools.ts";
+import type { HostTools, WhileAsking } from "../kernel/host-tools.ts";
 import type { RpcValue } from "../kernel/protocol.ts";
 import type { RpcRequest } from "../kernel/rpc.ts";
 
@@ -9,7 +9,12 @@ type ParamsOf<M extends Method> = Extract<RpcRequest, { readonly method: M }>["p
 interface RpcMethod<M extends Method> {
   /** What a note says that the code was waiting for. */
   readonly label: (params: ParamsOf<M>) => string;
-  readonly serve: (tools: HostTools, params: ParamsOf<M>, signal: AbortSignal) => Promise<RpcValue>;
+  readonly serve: (
+    tools: HostTools,
+    params: ParamsOf<M>,
+    signal: AbortSignal,
+    whileAsking: WhileAsking,
+  ) => Promise<RpcValue>;
 }
 
 const METHODS: { readonly [M in Method]: RpcMethod<M> } = {
@@ -31,8 +36,8 @@ const METHODS: { readonly [M in Method]: RpcMethod<M> } = {
   },
   call_tool: {
     label: ({ server, tool }) => `${server}.${tool}`,
-    serve: async (tools, { server, tool, arguments: args }, signal) => {
-      const result = await tools.callTool({ server, tool, arguments: args }, signal);
+    serve: async (tools, { server, tool, arguments: args }, signal, whileAsking) => {
+      const result = await tools.callTool({ server, tool, arguments: args }, signal, whileAsking);
       if (result["isError"] === true) throw new BridgeError("UPSTREAM_FAILED", textOf(result));
       return result;
     },
@@ -76,8 +81,9 @@ export function serveRequest(
   { method, params }: RpcRequest,
   tools: HostTools,
   signal: AbortSignal,
+  whileAsking: WhileAsking,
 ): Promise<RpcValue> {
-  return (METHODS[method] as RpcMethod<Method>).serve(tools, params as never, signal);
+  return (METHODS[method] as RpcMethod<Method>).serve(tools, params as never, signal, whileAsking);
 }
 
 /** What a request waits for, in a few words. */

@@ -4,12 +4,18 @@ import type { HostTools, ToolResult } from "../../src/kernel/host-tools.ts";
 import type { OutgoingLine, RpcFrame } from "../../src/kernel/protocol.ts";
 import { parseRpc } from "../../src/kernel/rpc.ts";
 import { RpcDesk } from "../../src/session/rpc-desk.ts";
+import { TimeLimit } from "../../src/session/time-limit.ts";
 import { createHostTools } from "../helpers/host-tools.ts";
+import { until } from "../helpers/until.ts";
 
 type CallTool = HostTools["callTool"];
 
 function createDesk(callTool: CallTool, budgetMs = 5000): RpcDesk {
-  return new RpcDesk({ tools: createHostTools({ callTool }), parse: parseRpc, budgetMs: () => budgetMs });
+  return new RpcDesk({
+    tools: createHostTools({ callTool }),
+    parse: parseRpc,
+    limit: () => new TimeLimit(budgetMs),
+  });
 }
 
 function callFrame(id: number, timeout: number | null = null): RpcFrame {
@@ -79,6 +85,7 @@ describe("RpcDesk", () => {
   test.each<[string, string, string]>([
     ["UPSTREAM_UNKNOWN_TOOL", "unknown", "no tool t"],
     ["UPSTREAM_NOT_USABLE", "denied", "not allowed"],
+    ["APPROVAL_DENIED", "denied", "the user said no"],
     ["UPSTREAM_UNREACHABLE", "unreachable", "gone"],
     ["LIMIT_EXCEEDED", "limit", "too big"],
     ["INTERNAL", "internal", "oops"],
@@ -96,6 +103,31 @@ describe("RpcDesk", () => {
   ])("ends a call after %s", async (_title, frame, budgetMs) => {
     const [reply] = await ask(createDesk(hang, budgetMs), frame);
     expect(reply?.[1]).toMatchObject({ type: "reply_error", error: { kind: "timeout" } });
+  });
+
+  test("lets others take the place of a call while the user is asked, and counts no time then", async () => {
+    const answered = Promise.withResolvers<void>();
+    let asking = 0;
+    const desk = createDesk(async ({ tool }, _signal, whileAsking) => {
+      if (tool === "ask")
+        await whileAsking?.(async () => {
+          asking += 1;
+          await answered.promise;
+        });
+      return result({});
+    }, 200);
+    const frame = (id: number): RpcFrame => ({
+      ...callFrame(id, 0.1),
+      params: { server: "fx", tool: "ask", arguments: {}, timeout: 0.1 },
+    });
+    const asked = Array.from({ length: 300 }, (_, id) => ask(desk, frame(id)));
+    await until("all to ask", () => asking === 300, 5000);
+    expect((await ask(desk, callFrame(1000)))[0]?.[1]).toMatchObject({ type: "reply" });
+    await Bun.sleep(400);
+    answered.resolve();
+
+    const replies = (await Promise.all(asked)).flat();
+    expect(replies.filter(([, { type }]) => type === "reply")).toHaveLength(300);
   });
 
   test("ends the calls under way when it abandons them, and serves later ones", async () => {
