@@ -53,6 +53,7 @@ const server: ServerDefinition = {
 
 /** An MCP client at whose screen somebody agrees to everything and fills in nothing. */
 const person: ClientPeer = {
+  revision: () => "2025-11-25",
   capabilities: () => ({ elicitation: { form: { applyDefaults: true } }, sampling: {}, roots: {} }),
   request: async ({ method }) => {
     if (method === "elicitation/create") return { action: "accept", content: {} };

@@ -68,6 +68,7 @@ export class McpClientPeer implements ClientPeer {
     work(run, started)
       .finally(() => {
         if (this.#current === run) this.#current = undefined;
+        run.end();
       })
       .then(waiting.resolve, waiting.reject);
     return result;
@@ -85,6 +86,10 @@ export class McpClientPeer implements ClientPeer {
 
   capabilities(): Readonly<Record<string, unknown>> {
     return this.#capabilities ?? this.#server?.server.getClientCapabilities() ?? {};
+  }
+
+  revision(): string | undefined {
+    return this.#server?.server.getNegotiatedProtocolVersion();
   }
 
   async request(message: PeerMessage, signal: AbortSignal): Promise<Readonly<Record<string, unknown>>> {
@@ -174,7 +179,7 @@ export class McpClientPeer implements ClientPeer {
   }
 
   #isModern(): boolean {
-    return (this.#server?.server.getNegotiatedProtocolVersion() ?? "") >= FIRST_MODERN_REVISION;
+    return (this.revision() ?? "") >= FIRST_MODERN_REVISION;
   }
 }
 

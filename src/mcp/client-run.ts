@@ -10,6 +10,7 @@ type Answer = Readonly<Record<string, unknown>>;
 interface Question {
   readonly message: PeerMessage;
   readonly resolve: (answer: Answer) => void;
+  readonly withdraw: () => void;
 }
 
 /**
@@ -23,6 +24,7 @@ export class ClientRun {
   readonly #abort = new AbortController();
   readonly #questions = new Map<string, Question>();
   #asked = 0;
+  #isOver = false;
   #onQuestion = () => {};
   #context: ServerContext | undefined;
   #progress: ProgressStream | undefined;
@@ -65,8 +67,15 @@ export class ClientRun {
     }
   }
 
+  /** The run has its answer: nobody comes any more with an answer to what is still open, or asked later. */
+  end(): void {
+    this.#isOver = true;
+    for (const { withdraw } of [...this.#questions.values()]) withdraw();
+  }
+
   /** Puts a question to the client, to be sent as the result of the request that waits. */
-  ask(message: PeerMessage, signal: AbortSignal): Promise<Answer> {
+  async ask(message: PeerMessage, signal: AbortSignal): Promise<Answer> {
+    if (this.#isOver) throw new Error("the run of the client is over");
     this.#asked += 1;
     const id = `question-${this.#asked}`;
     return new Promise((resolve, reject) => {
@@ -78,7 +87,8 @@ export class ClientRun {
       const giveUp = () => give(() => reject(new Error("the question was taken back")));
       if (signal.aborted) return giveUp();
       signal.addEventListener("abort", giveUp, { once: true });
-      this.#questions.set(id, { message, resolve: (answer) => give(() => resolve(answer)) });
+      const withdraw = () => give(() => reject(new Error("the run of the client is over")));
+      this.#questions.set(id, { message, resolve: (answer) => give(() => resolve(answer)), withdraw });
       this.#onQuestion();
     });
   }

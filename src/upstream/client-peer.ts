@@ -33,6 +33,8 @@ export type LogSeverity = (typeof LOG_SEVERITIES)[number];
 export interface ClientPeer {
   /** The capabilities that the client declared, such as `roots`, `sampling` and `elicitation`; empty before it did. */
   capabilities(): Readonly<Record<string, unknown>>;
+  /** The revision of MCP that it speaks, such as `2025-11-25`; `undefined` before that is settled. */
+  revision(): string | undefined;
   /**
    * Passes a server's request (`roots/list`, `sampling/createMessage`, `elicitation/create`) on and gives the result.
    * Rejects with an error whose `code` is that of JSON-RPC, where the client gave one.

@@ -12,6 +12,7 @@ const LOG = line({ method: "notifications/message", params: { level: "error", da
 
 let notified = 0;
 const PEER: ClientPeer = {
+  revision: () => "2025-11-25",
   capabilities: () => ({ roots: {}, sampling: {}, elicitation: {} }),
   logSeverity: () => "debug",
   wantsProgress: () => true,
