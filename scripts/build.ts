@@ -30,7 +30,7 @@ function hashInputs(): string {
   hasher.update(`${Bun.version} ${process.platform} ${process.arch} ${commit}\0`);
   const files = ["package.json", "bun.lock", "scripts/build.ts"];
   for (const folder of ["src", "sandbox"]) {
-    const glob = new Bun.Glob("**/*.{ts,py,json,bin}");
+    const glob = new Bun.Glob("**/*.{ts,tsx,css,js,py,json,bin}");
     if (!existsSync(join(root, folder))) continue;
     for (const name of glob.scanSync(join(root, folder))) files.push(`${folder}/${name}`);
   }

@@ -11,3 +11,17 @@ declare module "*.bin" {
   // biome-ignore lint/style/noDefaultExport: an asset import has nothing but a default.
   export default path;
 }
+
+/** What a page has inside: `import style from "./x.css" with { type: "text" }`. */
+declare module "*.css" {
+  const text: string;
+  // biome-ignore lint/style/noDefaultExport: an asset import has nothing but a default.
+  export default text;
+}
+
+/** What runs in a browser; as text, like a style. */
+declare module "*.client.js" {
+  const text: string;
+  // biome-ignore lint/style/noDefaultExport: an asset import has nothing but a default.
+  export default text;
+}

@@ -56,10 +56,10 @@ interface SourceFile {
 }
 
 const files: readonly SourceFile[] = readdirSync(join(ROOT, "src"), { recursive: true, encoding: "utf8" })
-  .filter((path) => path.endsWith(".ts") && !path.endsWith(".d.ts"))
+  .filter((path) => /\.tsx?$/.test(path) && !path.endsWith(".d.ts"))
   .map((path) => ({
     path: `src/${path}`,
-    room: path.includes("/") ? (path.split("/")[0] ?? "") : path.replace(/\.ts$/, ""),
+    room: path.includes("/") ? (path.split("/")[0] ?? "") : path.replace(/\.tsx?$/, ""),
     text: withoutComments(readFileSync(join(ROOT, "src", path), "utf8")),
   }));
 
@@ -72,7 +72,7 @@ interface Import {
 /** The imports of other files of `src`. */
 function importsOf(file: SourceFile): Import[] {
   const statements = file.text.matchAll(
-    /(?:import|export)\s+(type\s)?([^;"]*?)\sfrom\s+"(\.[^"]+\.ts)"|import\("(\.[^"]+)"\)/g,
+    /(?:import|export)\s+(type\s)?([^;"]*?)\sfrom\s+"(\.[^"]+\.tsx?)"|import\("(\.[^"]+)"\)/g,
   );
   return [...statements].map(([, type, names = "", from, dynamic]) => {
     const target = relative(join(ROOT, "src"), join(ROOT, file.path, "..", from ?? dynamic ?? ""));
@@ -82,7 +82,7 @@ function importsOf(file: SourceFile): Import[] {
       .filter((name) => name.trim() !== "");
     return {
       from: file,
-      room: target.includes("/") ? (target.split("/")[0] ?? "") : target.replace(/\.ts$/, ""),
+      room: target.includes("/") ? (target.split("/")[0] ?? "") : target.replace(/\.tsx?$/, ""),
       typeOnly:
         type !== undefined || (named.length > 0 && named.every((name) => name.trim().startsWith("type "))),
     };
@@ -125,14 +125,16 @@ describe("the house", () => {
 
   test("has no barrels and no grab bags", () => {
     const names = files.map((file) => file.path.split("/").at(-1) ?? "");
-    expect(names.filter((name) => /^(index|utils?|helpers?|.*-manager|manager)\.ts$/.test(name))).toEqual([]);
+    expect(names.filter((name) => /^(index|utils?|helpers?|.*-manager|manager)\.tsx?$/.test(name))).toEqual(
+      [],
+    );
   });
 });
 
 describe("every file", () => {
   const sources = ["src", "sandbox", "test", "scripts"].flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" })
-      .filter((path) => /\.(ts|py)$/.test(path))
+      .filter((path) => /\.(tsx?|js|css|py)$/.test(path))
       .map((path) => join(folder, path)),
   );
 
@@ -144,8 +146,8 @@ describe("every file", () => {
   });
 
   test("of TypeScript is kebab-case", () => {
-    const names = sources.filter((path) => path.endsWith(".ts")).map((path) => path.split("/").at(-1) ?? "");
-    expect(names.filter((name) => !/^[a-z0-9]+(-[a-z0-9]+)*(\.d|\.test)?\.ts$/.test(name))).toEqual([]);
+    const names = sources.filter((path) => /\.tsx?$/.test(path)).map((path) => path.split("/").at(-1) ?? "");
+    expect(names.filter((name) => !/^[a-z0-9]+(-[a-z0-9]+)*(\.d|\.test)?\.tsx?$/.test(name))).toEqual([]);
   });
 });
 
