@@ -10,9 +10,9 @@ const ROOMS: Readonly<
   Record<string, { readonly values: readonly string[]; readonly types: readonly string[] }>
 > = {
   main: { values: ["cli", "core"], types: [] },
-  cli: { values: ["app", "config", "discovery", "core"], types: ["session", "upstream"] },
+  cli: { values: ["app", "config", "discovery", "core"], types: ["session", "upstream", "memory", "kernel"] },
   app: {
-    values: ["mcp", "session", "kernel", "container", "upstream", "discovery", "config", "core"],
+    values: ["mcp", "session", "kernel", "container", "upstream", "memory", "discovery", "config", "core"],
     types: [],
   },
   mcp: { values: ["core"], types: ["upstream"] },
@@ -20,6 +20,7 @@ const ROOMS: Readonly<
   kernel: { values: ["core"], types: ["container"] },
   container: { values: ["core"], types: [] },
   upstream: { values: ["core"], types: ["discovery", "kernel"] },
+  memory: { values: ["core"], types: ["kernel"] },
   discovery: { values: ["core"], types: ["config"] },
   config: { values: ["core"], types: [] },
   core: { values: [], types: [] },

@@ -130,6 +130,7 @@ export class RawContainer {
       loaded: [],
       argv: null,
       filename: null,
+      projects: "",
     } as const;
     const done = this.waitFor(`"type":"done","id":${this.#id},`);
     await this.send(["k", frame]);

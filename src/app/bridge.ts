@@ -9,6 +9,7 @@ import type { Log } from "../core/log.ts";
 import { VERSION } from "../core/version.ts";
 import { MANUAL } from "../kernel/manual.ts";
 import type { StdioServing } from "../mcp/stdio.ts";
+import type { Memory } from "../memory/memory.ts";
 import type { KernelSource } from "../session/kernel-source.ts";
 import type { Session } from "../session/session.ts";
 import type { ClientPeer } from "../upstream/client-peer.ts";
@@ -62,6 +63,14 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
     return upstream;
   };
   scope.add("the upstream servers", async () => (await upstream)?.close());
+  let memory: Promise<Memory> | undefined;
+  const loadMemory = () => {
+    memory ??= import("../memory/memory.ts").then(({ createMemory }) =>
+      createMemory({ stateDir: config.stateDir, quotaBytes: config.projectsQuotaBytes, log }),
+    );
+    return memory;
+  };
+  scope.add("what is kept", async () => (await memory)?.close());
   const closing = new AbortController();
   const createLauncher = (
     options: Pick<KernelLauncherOptions, "pullWaitMs" | "wholeOutput" | "onLaunch">,
@@ -91,10 +100,11 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
   );
 
   const openSession = async (kernels: KernelSource, peer?: ClientPeer): Promise<Session> => {
-    const [{ createSession }, { parseRpc }, upstreamServers] = await Promise.all([
+    const [{ createSession }, { parseRpc }, upstreamServers, kept] = await Promise.all([
       import("../session/python-session.ts"),
       import("../kernel/rpc.ts"),
       loadUpstream(),
+      loadMemory(),
     ]);
     const ref = createSessionRef(LOCAL_CALLER);
     const session = createSession({
@@ -102,6 +112,7 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
       events,
       kernels,
       tools: upstreamServers.openSession(peer, ref),
+      memory: kept.openSession(ref.caller),
       parseRpc,
       log,
       maxOutputChars: config.maxOutputChars,

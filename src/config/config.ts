@@ -27,6 +27,8 @@ export interface Config {
   readonly upstreamIdleTimeoutMs: number;
   /** `MCP_BRIDGE_STATE_DIR`, absolute. */
   readonly stateDir: string;
+  /** `MCP_BRIDGE_PROJECTS_QUOTA`, such as `64m`: what is kept of one user, memories included. */
+  readonly projectsQuotaBytes: number;
   /** `MCP_BRIDGE_MAX_OUTPUT`: characters kept of each stream. */
   readonly maxOutputChars: number;
   /** `MCP_BRIDGE_OUTPUT_MODE` */

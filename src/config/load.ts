@@ -43,6 +43,7 @@ export function loadConfig(
     idleTimeoutMs: (given.value("MCP_BRIDGE_RUNTIME_IDLE_TIMEOUT") ?? 300) * 1000,
     upstreamIdleTimeoutMs: (given.value("MCP_BRIDGE_UPSTREAM_IDLE_TIMEOUT") ?? 600) * 1000,
     stateDir: stateDir === undefined ? defaultStateDir(homeDir) : toPath(stateDir),
+    projectsQuotaBytes: given.value("MCP_BRIDGE_PROJECTS_QUOTA") ?? 64 * 1024 ** 2,
     maxOutputChars: given.value("MCP_BRIDGE_MAX_OUTPUT") ?? 65_536,
     outputMode: given.value("MCP_BRIDGE_OUTPUT_MODE") ?? "compact",
     stateless: given.value("MCP_BRIDGE_STATELESS") ?? false,

@@ -5,7 +5,7 @@ const MAX_TIMER_SECONDS = 2_147_483; // timers hold 32 bits of milliseconds
 const MAX_ID = 4_294_967_294; // 2^32 - 1 is "no id" to the kernel
 const MAX_GLOB_CHARS = 256;
 const MIN_MEMORY_BYTES = 6 * 1024 ** 2; // what the engines accept at least
-const MEMORY_UNITS: Readonly<Record<string, number>> = { "": 0, b: 0, k: 1, m: 2, g: 3, t: 4 };
+const SIZE_UNITS: Readonly<Record<string, number>> = { "": 0, b: 0, k: 1, m: 2, g: 3, t: 4 };
 
 /** A schema from text; `expected` completes the sentence "… is "x": expected". */
 function setting<T>(expected: string, parse: (text: string) => T | undefined) {
@@ -32,12 +32,17 @@ function wholeNumber(unit: string, max: number) {
 
 const seconds = wholeNumber("number of seconds", MAX_TIMER_SECONDS);
 
-const memory = setting(`a size of at least 6m, such as 512m or 2g (b, k, m, g, t)`, (text) => {
-  const match = /^(\d{1,15}(?:\.\d{1,6})?) ?([kmgt]?)(?:i?b)?$/i.exec(text);
-  if (match === null) return undefined;
-  const bytes = Math.floor(Number(match[1]) * 1024 ** (MEMORY_UNITS[match[2]?.toLowerCase() ?? ""] ?? 0));
-  return bytes >= MIN_MEMORY_BYTES && Number.isSafeInteger(bytes) ? bytes : undefined;
-});
+function size(expected: string, minBytes: number) {
+  return setting(expected, (text) => {
+    const match = /^(\d{1,15}(?:\.\d{1,6})?) ?([kmgt]?)(?:i?b)?$/i.exec(text);
+    if (match === null) return undefined;
+    const bytes = Math.floor(Number(match[1]) * 1024 ** (SIZE_UNITS[match[2]?.toLowerCase() ?? ""] ?? 0));
+    return bytes >= minBytes && Number.isSafeInteger(bytes) ? bytes : undefined;
+  });
+}
+
+const memory = size("a size of at least 6m, such as 512m or 2g (b, k, m, g, t)", MIN_MEMORY_BYTES);
+const quota = size("a size of at least 1k, such as 64m or 1g (b, k, m, g, t)", 1024);
 
 const cpus = setting("a number above 0, such as 2 or 0.5", (text) => {
   const value = /^\d{1,4}(\.\d{1,6})?$/.test(text) ? Number(text) : 0;
@@ -117,6 +122,7 @@ export const SETTINGS = {
   MCP_BRIDGE_RUNTIME_IDLE_TIMEOUT: row("runtimeIdleTimeout", seconds),
   MCP_BRIDGE_UPSTREAM_IDLE_TIMEOUT: row("upstreamIdleTimeout", seconds),
   MCP_BRIDGE_STATE_DIR: row("stateDir", path),
+  MCP_BRIDGE_PROJECTS_QUOTA: row("projectsQuota", quota),
   MCP_BRIDGE_MAX_OUTPUT: row("maxOutput", wholeNumber("number of characters", 16_777_216)),
   MCP_BRIDGE_OUTPUT_MODE: row(
     "outputMode",

@@ -24,6 +24,8 @@ export const EXIT_CODES = {
   UPSTREAM_FAILED: 6,
   APPROVAL_DENIED: 6,
   LIMIT_EXCEEDED: 6,
+  MEMORY_REFUSED: 7,
+  MEMORY_UNAVAILABLE: 7,
 } as const;
 
 /** A stable name for one kind of bridge failure. */

@@ -4,43 +4,69 @@ import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { BridgeError } from "./errors.ts";
 
-const POLL_MS = 25;
+/** At random between these, so that two that wait do not always look at the same time. */
+const POLL_MS = { min: 2, max: 15 };
 /** A holder that is alive is done long before; a file this old was left by one that we cannot see. */
 const STALE_MS = 120_000;
 /** A lock is written at once: one without its holder's name for so long was left by one that was killed meanwhile. */
 const HALF_WRITTEN_MS = 10_000;
 
 export interface FileLockOptions {
-  /** Milliseconds until somebody else's lock is waited for no longer. */
+  /** Milliseconds until one that holds the lock all the time is waited for no longer. */
   readonly waitMs: number;
   readonly signal?: AbortSignal | undefined;
 }
 
+/** A lock that is held. */
+export interface FileLock {
+  /** Whether it still is: who was stopped for minutes is taken for dead. */
+  isHeld(): Promise<boolean>;
+  release(): Promise<void>;
+}
+
 /**
- * Runs `work` while no other process that asks for the same lock does: the lock is a file at `path`, in a folder that
- * exists. One whose holder has died is taken over. Rejects with `LIMIT_EXCEEDED` when it cannot be had in time.
+ * Takes a lock that no other process has which asks for the same: a file at `path`, in a folder that exists. One whose
+ * holder has died is taken over. Rejects with `LIMIT_EXCEEDED` when one and the same holder keeps it for too long.
  */
-export async function withFileLock<T>(
-  path: string,
-  { waitMs, signal }: FileLockOptions,
-  work: () => Promise<T>,
-): Promise<T> {
+export async function acquireFileLock(path: string, { waitMs, signal }: FileLockOptions): Promise<FileLock> {
   const mine = JSON.stringify({ pid: process.pid, host: hostname(), id: randomUUID() });
-  const end = performance.now() + waitMs;
+  let holder: string | undefined;
+  let end = performance.now() + waitMs;
   while (!(await take(path, mine))) {
     signal?.throwIfAborted();
+    const present = await read(path);
+    if (present !== holder && present !== undefined) {
+      holder = present;
+      end = performance.now() + waitMs;
+    }
     if (performance.now() > end) {
       throw new BridgeError("LIMIT_EXCEEDED", `${JSON.stringify(path)} was held for more than ${waitMs} ms`, {
         hint: "Another sandpy is at work there; if none is, remove the file.",
       });
     }
-    await sleep(POLL_MS);
+    await sleep(POLL_MS.min + Math.random() * (POLL_MS.max - POLL_MS.min));
   }
+  const isHeld = async () => (await read(path)) === mine;
+  return {
+    isHeld,
+    release: async () => {
+      // Unless somebody took us for dead.
+      if (await isHeld()) await rm(path, { force: true });
+    },
+  };
+}
+
+/** Runs `work` while no other process that asks for the same lock does; see {@link acquireFileLock}. */
+export async function withFileLock<T>(
+  path: string,
+  options: FileLockOptions,
+  work: () => Promise<T>,
+): Promise<T> {
+  const lock = await acquireFileLock(path, options);
   try {
     return await work();
   } finally {
-    // Unless somebody took us for dead.
-    if ((await read(path)) === mine) await rm(path, { force: true });
+    await lock.release();
   }
 }
 

@@ -1,11 +1,6 @@
-import { randomBytes } from "node:crypto";
-import { chmod, lstat, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { chmod, lstat, mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-
-/** How {@link PrivateFolder.write} names a file while it writes. */
-const TEMPORARY = /^\..+\.[0-9a-f]{12}$/;
-/** Nobody writes a small file for so long. */
-const LEFT_MS = 60_000;
+import { replaceFile, sweepTemporaries } from "./atomic-file.ts";
 
 /** Small files of ours in a folder that only the user may enter, each written in one step. */
 export class PrivateFolder {
@@ -29,29 +24,12 @@ export class PrivateFolder {
   /** Writes a file in one step, so that no reader sees half of it; returns its path. Only the user can read it. */
   async write(name: string, text: string): Promise<string> {
     const path = join(this.folder, name);
-    const temporary = join(this.folder, `.${name}.${randomBytes(6).toString("hex")}`);
-    await this.#sweep();
-    try {
-      await writeFile(temporary, text, { mode: 0o600, flag: "wx", flush: true });
-      await rename(temporary, path);
-    } catch (error) {
-      await rm(temporary, { force: true });
-      throw error;
+    if (!this.#isSwept) {
+      this.#isSwept = true;
+      await sweepTemporaries(this.folder);
     }
+    await replaceFile(path, text);
     return path;
-  }
-
-  /** Removes what processes that were killed left half written. */
-  async #sweep(): Promise<void> {
-    if (this.#isSwept) return;
-    this.#isSwept = true;
-    const names = await readdir(this.folder).catch(() => []); // gone: writing says so
-    for (const name of names.filter((one) => TEMPORARY.test(one))) {
-      const path = join(this.folder, name);
-      const facts = await lstat(path).catch(() => undefined); // another process was faster
-      if (facts !== undefined && Math.abs(Date.now() - facts.mtimeMs) > LEFT_MS)
-        await rm(path, { force: true });
-    }
   }
 
   async remove(name: string): Promise<void> {

@@ -14,6 +14,18 @@ export interface Memory extends MemoryInfo {
   readonly value: string;
 }
 
+/** A file among the memories that is none, or is damaged; `reason` completes "it …". */
+export interface UnreadableMemory {
+  readonly file: string;
+  readonly reason: string;
+}
+
+/** Memories sorted by key, and what lies among them. */
+export interface MemoryList {
+  readonly memories: readonly MemoryInfo[];
+  readonly unreadable: readonly UnreadableMemory[];
+}
+
 /** An exclusive hold on one memory or on the saved tools, until it is given back or has taken too long. */
 export interface Lease {
   /** Cannot be guessed; of use to the session that it was given to alone. */
@@ -49,8 +61,7 @@ export interface FilePiece {
  * Whatever is given is untrusted.
  */
 export interface HostMemory {
-  /** Sorted by key. */
-  listMemories(signal: AbortSignal): Promise<readonly MemoryInfo[]>;
+  listMemories(signal: AbortSignal): Promise<MemoryList>;
   /** `null`: there is none of that key. */
   loadMemory(key: string, signal: AbortSignal): Promise<Memory | null>;
   /** Creates or replaces. `metadata` is JSON text of an object; `null` keeps what there is. */

@@ -55,9 +55,10 @@ export interface KernelOptions {
   readonly signal: AbortSignal;
 }
 
-/** What to run; all servers are named each time. */
-export interface Cell extends Omit<ExecuteFrame, "type" | "servers"> {
+/** What to run; all servers are named each time, and the state of `/projects` too. */
+export interface Cell extends Omit<ExecuteFrame, "type" | "servers" | "projects"> {
   readonly servers: readonly ServerName[];
+  readonly projects: string;
 }
 
 /** One running sandbox that speaks the frame protocol. Closing it closes the sandbox. */
@@ -98,6 +99,7 @@ class FrameKernel implements Kernel {
   #onReady: () => void = this.#firstReady.resolve;
   /** What the Python process knows: a thousand servers are not sent with every cell. */
   #servers: readonly ServerName[] | undefined;
+  #projects: string | undefined;
   #gone: string | undefined;
   #closing: Promise<void> | undefined;
 
@@ -131,11 +133,14 @@ class FrameKernel implements Kernel {
   execute(cell: Cell): Promise<ExecutionEnd> {
     if (this.#gone !== undefined) return Promise.resolve({ kind: "ended", reason: this.#gone });
     if (this.#execution !== undefined) throw new BridgeError("INTERNAL", "a kernel runs one cell at a time");
-    const { id, code, servers, ...rest } = cell;
-    const isNews = this.#servers === undefined || !isSameList(servers, this.#servers);
-    const line = renderLine(["k", { type: "execute", id, code, servers: isNews ? servers : null, ...rest }]);
+    const { id, code, ...rest } = cell;
+    const isNews = this.#servers === undefined || !isSameList(cell.servers, this.#servers);
+    const servers = isNews ? cell.servers : null;
+    const projects = cell.projects === this.#projects ? null : cell.projects;
+    const line = renderLine(["k", { type: "execute", id, code, ...rest, servers, projects }]);
     if (isTooLong(line)) return Promise.resolve({ kind: "done", frame: refusedCell(id) });
-    this.#servers = servers;
+    this.#servers = cell.servers;
+    this.#projects = cell.projects;
     return new Promise((resolve) => {
       this.#execution = { id, settle: resolve };
       void this.#send(line);
@@ -214,6 +219,7 @@ class FrameKernel implements Kernel {
           this.#execution !== undefined &&
           (frame.execution === this.#execution.id || frame.reason === "reset");
         this.#servers = undefined;
+        this.#projects = undefined;
         this.#options.events.onDied(frame, isDuringExecution);
         if (isDuringExecution) this.#settle({ kind: "died", frame });
         return;

@@ -5,6 +5,15 @@
 import { z } from "zod";
 import { parseExactJson } from "../core/exact-json.ts";
 import type {
+  FilePiece,
+  Lease,
+  Memory,
+  MemoryInfo,
+  MemoryList,
+  ProjectChanges,
+  ProjectFile,
+} from "./host-memory.ts";
+import type {
   PromptList,
   RawEntry,
   ResourceList,
@@ -92,7 +101,7 @@ export type IncomingLine = readonly ["s", SupervisorFrame] | readonly ["k", Kern
 
 /** Why an `rpc` failed; Python turns it into an exception. */
 export interface RpcError {
-  readonly kind: "tool" | "unknown" | "unreachable" | "timeout" | "denied" | "limit" | "internal";
+  readonly kind: "tool" | "unknown" | "unreachable" | "timeout" | "denied" | "limit" | "memory" | "internal";
   readonly message: string;
   readonly server: string | null;
   readonly tool: string | null;
@@ -114,6 +123,8 @@ export interface ExecuteFrame {
   readonly loaded: readonly string[];
   readonly argv: readonly string[] | null;
   readonly filename: string | null;
+  /** The state of what is kept in `/projects`; `null`: as in the frame before, to the same process. */
+  readonly projects: string | null;
 }
 
 /** What answers an `rpc`; a {@link RawEntry} is the result as the server gave it. */
@@ -125,7 +136,21 @@ export type RpcValue =
   | ToolMatches
   | ResourceList
   | PromptList
+  | MemoryValue
   | RawEntry;
+
+/** What answers an `rpc` about what is kept. */
+export type MemoryValue =
+  | MemoryList
+  | { readonly memory: Memory | null }
+  | MemoryInfo
+  | { readonly deleted: boolean }
+  | (Lease & { readonly memory: Memory | null })
+  | (Lease & { readonly source: string })
+  | ProjectChanges
+  | FilePiece
+  | { readonly file: ProjectFile | null }
+  | Readonly<Record<string, never>>;
 
 /** Settings that travel with the Python sources; see `docs/protocol.md`, "Start". */
 export interface SandboxSettings {

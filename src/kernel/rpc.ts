@@ -1,6 +1,7 @@
 /** The requests that Python makes of the host, checked once; `docs/protocol.md` lists them. */
 import { z } from "zod";
 import type { RpcFrame } from "./protocol.ts";
+import { memoryRequests } from "./rpc-memory.ts";
 
 const MAX_FOUND = 1000;
 const MAX_ARGUMENTS = 256;
@@ -49,6 +50,7 @@ const requestSchema = z.discriminatedUnion("method", [
     method: z.literal("get_prompt"),
     params: z.object({ server: name, prompt: name, arguments: textArguments }),
   }),
+  ...memoryRequests,
 ]);
 
 /** A request that has the right shape; its contents are still the sandbox's word. */

@@ -3,6 +3,7 @@ import { type BridgeEvents, createSessionRef, type SessionRef } from "../core/br
 import { BridgeError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import { type RunContext, withinRun } from "../core/run-context.ts";
+import type { HostMemory } from "../kernel/host-memory.ts";
 import type { HostTools, ServerName } from "../kernel/host-tools.ts";
 import type { ExecutionEnd, Kernel, KernelEvents } from "../kernel/kernel.ts";
 import { RESET_DEADLINE_MS, runCell } from "./execution.ts";
@@ -25,6 +26,7 @@ const BUDGET_MARGIN_MS = 1000;
 export interface SessionOptions {
   readonly kernels: KernelSource;
   readonly tools: HostTools;
+  readonly memory: HostMemory;
   readonly parseRpc: RpcDeskOptions["parse"];
   readonly log: Log;
   /** Which session it is, and whose; absent: a new one of the local caller. */
@@ -81,7 +83,7 @@ class PythonSession implements Session {
     this.ref = options.ref ?? createSessionRef();
     this.#reporter = new SessionReporter(options.events, this.ref);
     this.#desk = new RpcDesk({
-      tools: options.tools,
+      host: options,
       parse: (frame) => {
         const request = options.parseRpc(frame);
         if ("invalid" in request) this.#reporter.emit({ kind: "frame-rejected", reason: request.invalid });
@@ -115,6 +117,7 @@ class PythonSession implements Session {
     clearTimeout(this.#idleTimer);
     await this.#kernel?.close();
     await this.#discarded;
+    await this.#options.memory.releaseAll();
   }
 
   /** It is the request's turn. */
@@ -132,7 +135,7 @@ class PythonSession implements Session {
   }
 
   async #run(request: ExecuteRequest, report: ExecutionReporter, signal: AbortSignal): Promise<Outcome> {
-    const { kernel, servers } = await this.#prepare(request, signal);
+    const { kernel, servers, projects } = await this.#prepare(request, signal);
     const cell: RunningCell = {
       output: new CapturedOutput(this.#options.maxOutputChars),
       live: new LiveOutput(request.onOutput),
@@ -152,6 +155,7 @@ class PythonSession implements Session {
         loaded: namesOf(request.servers, servers),
         argv: request.script?.argv ?? null,
         filename: request.script?.filename ?? null,
+        projects,
       };
       const startedAt = performance.now();
       this.#options.tools.beginRun();
@@ -179,15 +183,18 @@ class PythonSession implements Session {
 
   /** Gets the sandbox and the servers ready side by side. All of it ends before the first failure is thrown. */
   async #prepare(request: ExecuteRequest, signal: AbortSignal) {
-    const { tools } = this.#options;
-    const [kernel, , ...connected] = await Promise.allSettled([
+    const { tools, memory } = this.#options;
+    const [kernel, projects, , ...connected] = await Promise.allSettled([
       this.#kernel ?? this.#startKernel(signal),
+      memory.projectState(),
       tools.servers(), // reads the configuration, the first time
       ...request.servers.map((server) => tools.connect(server, signal)),
     ]);
     for (const step of connected) if (step.status === "rejected") throw step.reason;
     if (kernel.status === "rejected") throw kernel.reason;
-    return { kernel: kernel.value, servers: await tools.servers() };
+    // A folder that cannot be read keeps no code from running: what asks for its files is told.
+    const state = projects.status === "rejected" ? "" : projects.value;
+    return { kernel: kernel.value, servers: await tools.servers(), projects: state };
   }
 
   #conclude(
@@ -260,7 +267,7 @@ class PythonSession implements Session {
       },
       onRejected: (reason) => this.#reporter.emit({ kind: "frame-rejected", reason }),
       onDied: (frame, isDuringExecution) => {
-        this.#desk.forget("Python was restarted");
+        this.#forget("Python was restarted");
         // A reset between executions is what a session without state has after each: nothing went wrong.
         if (isDuringExecution || frame.reason !== "reset")
           this.#reporter.emit({ kind: "kernel-died", cause: frame.reason });
@@ -269,13 +276,22 @@ class PythonSession implements Session {
         this.#hasState = this.#cell !== undefined && !isDuringExecution;
       },
       onEnded: (reason, cause) => {
-        this.#desk.forget("the sandbox ended");
+        this.#forget("the sandbox ended");
         if (cause !== "stopped") this.#reporter.emit({ kind: "kernel-died", cause });
         sandbox.stopped();
         if (this.#cell === undefined && this.#hasState) this.#notes.push(endedNote(reason));
         this.#discard();
       },
     };
+  }
+
+  /** Nobody is there any more who could use an answer, or give back what is held. */
+  #forget(reason: string): void {
+    this.#desk.forget(reason);
+    const { memory, log } = this.#options;
+    memory
+      .releaseAll()
+      .catch((error: unknown) => log.error("could not release what was held", { error: String(error) }));
   }
 
   /** What requests of Python are made for. */

@@ -1,9 +1,9 @@
 import { BridgeError, type ErrorCode, toBridgeError } from "../core/errors.ts";
-import type { HostTools, WhileAsking } from "../kernel/host-tools.ts";
+import type { WhileAsking } from "../kernel/host-tools.ts";
 import type { OutgoingLine, RpcError, RpcFrame } from "../kernel/protocol.ts";
 import type { RpcRequest } from "../kernel/rpc.ts";
 import { CallAlarm } from "./call-alarm.ts";
-import { labelRequest, serveRequest } from "./rpc-methods.ts";
+import { type Host, labelRequest, serveRequest } from "./rpc-methods.ts";
 import { TimeLimit } from "./time-limit.ts";
 
 /** Requests that Python may have open at once; more are refused, since each is held in memory. */
@@ -16,7 +16,7 @@ const MAX_ACTIVE = 256;
 type Reply = Extract<OutgoingLine, readonly ["k", { readonly type: "reply" | "reply_error" }]>;
 
 export interface RpcDeskOptions {
-  readonly tools: HostTools;
+  readonly host: Host;
   readonly parse: (frame: RpcFrame) => RpcRequest | { readonly invalid: string };
   /** The time that a request made now may take. */
   readonly limit: () => CallLimit;
@@ -116,7 +116,7 @@ export class RpcDesk {
     this.#active.add(active);
     try {
       signal.throwIfAborted();
-      const value = await serveRequest(request, this.#options.tools, signal, whileAsking);
+      const value = await serveRequest(request, this.#options.host, signal, whileAsking);
       return ["k", { type: "reply", id: frame.id, value }];
     } catch (error) {
       const reason = signal.aborted ? signal.reason : error;
@@ -178,6 +178,8 @@ const KINDS: Partial<Record<ErrorCode, RpcError["kind"]>> = {
   UPSTREAM_UNREACHABLE: "unreachable",
   UPSTREAM_TIMEOUT: "timeout",
   LIMIT_EXCEEDED: "limit",
+  MEMORY_REFUSED: "memory",
+  MEMORY_UNAVAILABLE: "memory",
 };
 
 function describe(request: RpcRequest, error: BridgeError): RpcError {

@@ -1,23 +1,34 @@
 import { BridgeError } from "../core/errors.ts";
+import type { HostMemory } from "../kernel/host-memory.ts";
 import type { HostTools, WhileAsking } from "../kernel/host-tools.ts";
 import type { RpcValue } from "../kernel/protocol.ts";
 import type { RpcRequest } from "../kernel/rpc.ts";
+import { MEMORY_METHODS } from "./memory-methods.ts";
+
+/** What answers Python's requests. */
+export interface Host {
+  readonly tools: HostTools;
+  readonly memory: HostMemory;
+}
 
 type Method = RpcRequest["method"];
-type ParamsOf<M extends Method> = Extract<RpcRequest, { readonly method: M }>["params"];
+export type ParamsOf<M extends Method> = Extract<RpcRequest, { readonly method: M }>["params"];
 
-interface RpcMethod<M extends Method> {
+/** Serves one method with the part of the host that it is for. */
+export interface RpcMethod<M extends Method, H> {
   /** What a note says that the code was waiting for. */
   readonly label: (params: ParamsOf<M>) => string;
   readonly serve: (
-    tools: HostTools,
+    host: H,
     params: ParamsOf<M>,
     signal: AbortSignal,
     whileAsking: WhileAsking,
   ) => Promise<RpcValue>;
 }
 
-const METHODS: { readonly [M in Method]: RpcMethod<M> } = {
+const TOOL_METHODS: {
+  readonly [M in Exclude<Method, keyof typeof MEMORY_METHODS>]: RpcMethod<M, HostTools>;
+} = {
   servers: { label: () => "the list of servers", serve: (tools, _, signal) => tools.listServers(signal) },
   tools: {
     label: ({ server }) => `the tools of ${server}`,
@@ -78,17 +89,26 @@ const METHODS: { readonly [M in Method]: RpcMethod<M> } = {
 
 /** Does what a request asks for. Rejects with what the host's side rejects with, or `UPSTREAM_FAILED` for `isError`. */
 export function serveRequest(
-  { method, params }: RpcRequest,
-  tools: HostTools,
+  request: RpcRequest,
+  host: Host,
   signal: AbortSignal,
   whileAsking: WhileAsking,
 ): Promise<RpcValue> {
-  return (METHODS[method] as RpcMethod<Method>).serve(tools, params as never, signal, whileAsking);
+  const { method, params } = request;
+  return isForMemory(method)
+    ? MEMORY_METHODS[method].serve(host.memory, params as never, signal, whileAsking)
+    : TOOL_METHODS[method].serve(host.tools, params as never, signal, whileAsking);
 }
 
 /** What a request waits for, in a few words. */
 export function labelRequest({ method, params }: RpcRequest): string {
-  return (METHODS[method] as RpcMethod<Method>).label(params as never);
+  return isForMemory(method)
+    ? MEMORY_METHODS[method].label(params as never)
+    : TOOL_METHODS[method].label(params as never);
+}
+
+function isForMemory(method: Method): method is keyof typeof MEMORY_METHODS {
+  return Object.hasOwn(MEMORY_METHODS, method);
 }
 
 /** The text of an `isError` result; the protocol lets it be empty. */

@@ -27,7 +27,15 @@ const silent: KernelEvents = {
   onEnded: () => undefined,
 };
 const live = () => new AbortController().signal;
-const cell = (code: string) => ({ id: 1, code, servers: [], loaded: [], argv: null, filename: null });
+const cell = (code: string) => ({
+  id: 1,
+  code,
+  servers: [],
+  loaded: [],
+  argv: null,
+  filename: null,
+  projects: "",
+});
 
 async function until(isTrue: () => boolean): Promise<void> {
   for (let tries = 0; tries < 500 && !isTrue(); tries += 1) await Bun.sleep(20);

@@ -33,6 +33,7 @@ test("has a default for everything", () => {
     idleTimeoutMs: 300_000,
     upstreamIdleTimeoutMs: 600_000,
     stateDir: "/home/u/MCPs",
+    projectsQuotaBytes: 64 * MIB,
     maxOutputChars: 65_536,
     outputMode: "compact",
     stateless: false,

@@ -50,7 +50,15 @@ async function start(script: string, helloDeadlineMs = 5000): Promise<Started> {
   return { kernel, events, ended: ended.promise, log };
 }
 
-const cell = (id: number) => ({ id, code: "1", servers: [], loaded: [], argv: null, filename: null });
+const cell = (id: number) => ({
+  id,
+  code: "1",
+  servers: [],
+  loaded: [],
+  argv: null,
+  filename: null,
+  projects: "",
+});
 
 describe("startKernel", () => {
   test("greets and runs a cell", async () => {

@@ -67,7 +67,7 @@ describe("renderLine", () => {
     const code = 'a\nb\r\n\u2028 "x" \\ \u0000 😀';
     const line = renderLine([
       "k",
-      { type: "execute", id: 7, code, servers: [], loaded: [], argv: null, filename: null },
+      { type: "execute", id: 7, code, servers: [], loaded: [], argv: null, filename: null, projects: "" },
     ]);
     expect([line.indexOf("\n"), line.slice(0, 32)]).toEqual([
       line.length - 1,

@@ -6,6 +6,7 @@ import type { Outcome } from "../../src/session/outcome.ts";
 import { createSession, type SessionOptions } from "../../src/session/python-session.ts";
 import type { Session } from "../../src/session/session.ts";
 import { createHostKernels } from "../helpers/host-kernels.ts";
+import { createHostMemory } from "../helpers/host-memory.ts";
 import { createHostTools } from "../helpers/host-tools.ts";
 import { createMemoryLog } from "../helpers/logs.ts";
 
@@ -27,6 +28,7 @@ function openSession(changes: Partial<SessionOptions> = {}): Session {
   const session = createSession({
     kernels,
     tools,
+    memory: createHostMemory(),
     parseRpc,
     log,
     maxOutputChars: 1000,

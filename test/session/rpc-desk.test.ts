@@ -5,6 +5,7 @@ import type { OutgoingLine, RpcFrame } from "../../src/kernel/protocol.ts";
 import { parseRpc } from "../../src/kernel/rpc.ts";
 import { RpcDesk } from "../../src/session/rpc-desk.ts";
 import { TimeLimit } from "../../src/session/time-limit.ts";
+import { createHostMemory } from "../helpers/host-memory.ts";
 import { createHostTools } from "../helpers/host-tools.ts";
 import { until } from "../helpers/until.ts";
 
@@ -12,7 +13,7 @@ type CallTool = HostTools["callTool"];
 
 function createDesk(callTool: CallTool, budgetMs = 5000): RpcDesk {
   return new RpcDesk({
-    tools: createHostTools({ callTool }),
+    host: { tools: createHostTools({ callTool }), memory: createHostMemory() },
     parse: parseRpc,
     limit: () => new TimeLimit(budgetMs),
   });

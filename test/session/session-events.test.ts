@@ -5,6 +5,7 @@ import { parseRpc } from "../../src/kernel/rpc.ts";
 import { createSession, type SessionOptions } from "../../src/session/python-session.ts";
 import type { Session } from "../../src/session/session.ts";
 import { createHostKernels } from "../helpers/host-kernels.ts";
+import { createHostMemory } from "../helpers/host-memory.ts";
 import { createHostTools } from "../helpers/host-tools.ts";
 import { createMemoryLog } from "../helpers/logs.ts";
 import { until } from "../helpers/until.ts";
@@ -28,6 +29,7 @@ function openSession(changes: Partial<SessionOptions> = {}) {
       toolDocs: async () => [{ name: "t", alias: "t", description: "", inputSchema: { type: "object" } }],
       callTool: async () => ({ content: [{ type: "text", text: JSON.stringify(currentRun()) }] }),
     }),
+    memory: createHostMemory(),
     parseRpc,
     log: createMemoryLog(),
     maxOutputChars: 1000,

@@ -9,6 +9,7 @@ import { parseRpc } from "../../src/kernel/rpc.ts";
 import { createSession } from "../../src/session/python-session.ts";
 import type { Session } from "../../src/session/session.ts";
 import { createHostKernels } from "../helpers/host-kernels.ts";
+import { createHostMemory } from "../helpers/host-memory.ts";
 import { createHostTools } from "../helpers/host-tools.ts";
 import { createMemoryLog } from "../helpers/logs.ts";
 import { createRig, define, soon } from "../upstream/harness.ts";
@@ -72,6 +73,7 @@ describe.each(catalogues)("what Python shows of the catalogue of %s", (_title, l
           return tools.map((tool, at) => ({ ...tool, alias: names[at] ?? "" }));
         },
       }),
+      memory: createHostMemory(),
       parseRpc,
       log: createMemoryLog(),
       maxOutputChars: 1_000_000,

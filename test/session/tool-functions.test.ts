@@ -6,6 +6,7 @@ import * as fc from "fast-check";
 import { parseRpc } from "../../src/kernel/rpc.ts";
 import { createSession } from "../../src/session/python-session.ts";
 import { createHostKernels } from "../helpers/host-kernels.ts";
+import { createHostMemory } from "../helpers/host-memory.ts";
 import { createMemoryLog } from "../helpers/logs.ts";
 import { argumentsOf } from "../helpers/schema-values.ts";
 import { createRig, define } from "../upstream/harness.ts";
@@ -61,6 +62,7 @@ async function check(tools: readonly Tool[]): Promise<string | null | undefined>
   await using session = createSession({
     kernels: createHostKernels(),
     tools: rig.upstream,
+    memory: createHostMemory(),
     parseRpc,
     log: createMemoryLog(),
     maxOutputChars: 10_000,

@@ -1,0 +1,121 @@
+import { randomBytes } from "node:crypto";
+import { chown, link, lstat, open, readdir, rename, rm } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+
+/** How {@link replaceFile} names a file while it writes. */
+const TEMPORARY = /^\..+\.[0-9a-f]{12}$/;
+/** Nobody writes a file of ours for so long. */
+const LEFT_MS = 60_000;
+/** What file systems say that know no hard links. */
+const NO_LINKS: ReadonlySet<string> = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"]);
+/** What systems say that cannot flush a folder. */
+const NO_FOLDER_SYNC: ReadonlySet<string> = new Set([
+  "EPERM",
+  "EACCES",
+  "EISDIR",
+  "EINVAL",
+  "ENOTSUP",
+  "EBADF",
+]);
+
+/** Who a file is to belong to. */
+export interface Owner {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+export interface ReplaceOptions {
+  /** Whom the file is given to, where the process may do that. */
+  readonly owner?: Owner | undefined;
+  /** Fails with `EEXIST` where there is something at that path already, and leaves it alone. */
+  readonly isNew?: boolean;
+}
+
+/**
+ * Writes a file that only its owner can read, in one step: who reads sees the old content or the new, also after a crash
+ * at any time. When it resolves the content is on the disk. Rejects with what the system says, the old content intact.
+ */
+export async function replaceFile(
+  path: string,
+  content: string | Uint8Array,
+  { owner, isNew = false }: ReplaceOptions = {},
+): Promise<void> {
+  const temporary = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString("hex")}`);
+  try {
+    const handle = await open(temporary, "wx", 0o600);
+    try {
+      await handle.writeFile(content);
+      if (owner !== undefined) await handle.chown(owner.uid, owner.gid);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    if (isNew) await moveToNew(temporary, path);
+    else await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+  await syncFolder(dirname(path));
+}
+
+/** Removes a file for good: it does not come back after a crash. Resolves with whether there was one. */
+export async function removeFile(path: string): Promise<boolean> {
+  try {
+    await rm(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return false;
+    throw error;
+  }
+  await syncFolder(dirname(path));
+  return true;
+}
+
+/** Whether a name in a folder is that of a file which is being written, or was when its writer was killed. */
+export function isTemporary(name: string): boolean {
+  return TEMPORARY.test(name);
+}
+
+/** Removes what processes that were killed left half written in a folder. Never rejects. */
+export async function sweepTemporaries(folder: string): Promise<void> {
+  const names = await readdir(folder).catch(() => []); // gone: writing says so
+  for (const name of names.filter(isTemporary)) {
+    const path = join(folder, name);
+    const facts = await lstat(path).catch(() => undefined); // another process was faster
+    const isOld = facts !== undefined && Math.abs(Date.now() - facts.mtimeMs) > LEFT_MS;
+    if (isOld && facts.isFile()) await rm(path, { force: true }).catch(() => undefined);
+  }
+}
+
+/** Gives a folder or file to its owner; only root can do that, and others have no need to. */
+export async function giveTo(path: string, owner: Owner | undefined): Promise<void> {
+  if (owner !== undefined) await chown(path, owner.uid, owner.gid);
+}
+
+/** Renames, but never over another file. */
+async function moveToNew(from: string, to: string): Promise<void> {
+  try {
+    await link(from, to);
+  } catch (error) {
+    if (!NO_LINKS.has((error as NodeJS.ErrnoException).code ?? "")) throw error;
+    if ((await lstat(to).catch(() => undefined)) !== undefined)
+      throw Object.assign(new Error(`there is a file at ${JSON.stringify(to)}`), { code: "EEXIST" });
+    await rename(from, to);
+    return;
+  }
+  await rm(from, { force: true });
+}
+
+/** The name of a file is in its folder, which has to reach the disk as well. */
+async function syncFolder(folder: string): Promise<void> {
+  try {
+    const handle = await open(folder, "r");
+    try {
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    if (!NO_FOLDER_SYNC.has((error as NodeJS.ErrnoException).code ?? "")) throw error;
+  }
+}

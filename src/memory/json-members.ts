@@ -1,0 +1,75 @@
+/** One member of a JSON object: its name, and its value as it was written. */
+export type Member = readonly [name: string, text: string];
+
+const SPACE = /[ \t\n\r]*/y;
+const SCALAR = /[^,\]}\s]+/y;
+
+/**
+ * The members of a JSON object, each value as exactly the text that stood there: what is read and written back keeps its
+ * digits, its order and what this program does not know. Throws `SyntaxError` where it is not JSON, or no object.
+ */
+export function readMembers(text: string): readonly Member[] {
+  const whole: unknown = JSON.parse(text); // what follows relies on it being well-formed
+  if (typeof whole !== "object" || whole === null || Array.isArray(whole)) {
+    throw new SyntaxError("expected an object");
+  }
+  const members: Member[] = [];
+  let at = skipSpace(text, 0) + 1;
+  for (;;) {
+    at = skipSpace(text, at);
+    if (text[at] === "}") return members;
+    if (text[at] === ",") at = skipSpace(text, at + 1);
+    const nameEnd = endOfString(text, at);
+    const name = JSON.parse(text.slice(at, nameEnd)) as string;
+    at = skipSpace(text, skipSpace(text, nameEnd) + 1); // the colon
+    const end = endOfValue(text, at);
+    members.push([name, text.slice(at, end)]);
+    at = end;
+  }
+}
+
+/** Whether text is one JSON value. */
+export function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function skipSpace(text: string, at: number): number {
+  SPACE.lastIndex = at;
+  SPACE.test(text);
+  return SPACE.lastIndex;
+}
+
+function endOfValue(text: string, start: number): number {
+  const first = text[start];
+  if (first === '"') return endOfString(text, start);
+  if (first !== "{" && first !== "[") {
+    SCALAR.lastIndex = start;
+    SCALAR.test(text);
+    return SCALAR.lastIndex;
+  }
+  const marks = /["{}[\]]/g;
+  let depth = 0;
+  marks.lastIndex = start;
+  for (;;) {
+    const mark = marks.exec(text)?.[0];
+    if (mark === '"') marks.lastIndex = endOfString(text, marks.lastIndex - 1);
+    else if (mark === "{" || mark === "[") depth += 1;
+    else depth -= 1;
+    if (depth === 0) return marks.lastIndex;
+  }
+}
+
+function endOfString(text: string, start: number): number {
+  let end = start;
+  for (;;) {
+    end = text.indexOf('"', end + 1);
+    let backslashes = 0;
+    while (text[end - 1 - backslashes] === "\\") backslashes += 1;
+    if (backslashes % 2 === 0) return end + 1;
+  }
+}
