@@ -45,6 +45,13 @@ def oom_kills() -> int | None:
     return None
 
 
+def measured() -> dict[str, Any]:
+    """Builds the `measured` frame."""
+    from .measure import memory_bytes  # few are ever asked
+
+    return {"type": "measured", "memory_bytes": memory_bytes()}
+
+
 class Kernel:
     """One forked kernel: its pid and our ends of its four pipes."""
 

@@ -84,8 +84,7 @@ class Supervisor:
         self.watcher.set(self.wakeup, EVENT_READ, self.on_child)
         for fd, callback in self.sources.items():
             self.watcher.set(fd, EVENT_READ if self.host.keeps_up else 0, callback)
-        unsent = EVENT_WRITE if self.to_kernel.parts else 0
-        self.watcher.set(self.kernel.frames_in, unsent, lambda _: self.flush_kernel())
+        self.watcher.set(self.kernel.frames_in, EVENT_WRITE * bool(self.to_kernel.parts), lambda _: self.flush_kernel())
 
     # From the host
 
@@ -151,6 +150,8 @@ class Supervisor:
                 self.flush_kernel()
         elif who == "s" and kind == "reset":
             self.end_kernel("reset", None)
+        elif who == "s" and kind == "measure":
+            self.say(process.measured())
         else:
             complain("ignored a line from the host that is not a frame of this protocol")
 
@@ -277,8 +278,7 @@ class Supervisor:
     def last_words(self, dead: process.Kernel, frames: bool) -> None:
         """Relays what a dead kernel left in its pipes."""
         lines: list[bytes] = []
-        left = pending(dead.frames_out)
-        if frames and left:
+        if frames and (left := pending(dead.frames_out)):
             with Suppress(LineTooLongError):
                 lines = self.from_kernel.feed(os.read(dead.frames_out, left))
         for text in self.texts:

@@ -71,6 +71,8 @@ export interface Kernel extends Closable {
   interrupt(id: number): void;
   /** Replaces the Python process by a fresh one; resolves when that is ready, rejects after `deadlineMs`. */
   reset(deadlineMs: number): Promise<void>;
+  /** Bytes of memory that the sandbox holds; `undefined` where it does not say so before `deadlineMs`. */
+  measure(deadlineMs: number): Promise<number | undefined>;
   /** Answers an rpc. Resolves when the pipe has taken it, also when the sandbox is gone. */
   reply(line: Extract<OutgoingLine, readonly ["k", unknown]>): Promise<void>;
 }
@@ -100,6 +102,8 @@ class FrameKernel implements Kernel {
   /** What the Python process knows: a thousand servers are not sent with every cell. */
   #servers: readonly ServerName[] | undefined;
   #projects: string | undefined;
+  /** One answer is for all who asked meanwhile. */
+  #measuring: PromiseWithResolvers<number | undefined> | undefined;
   #gone: string | undefined;
   #closing: Promise<void> | undefined;
 
@@ -159,6 +163,15 @@ class FrameKernel implements Kernel {
     await withDeadline(ready, deadlineMs, "replacing the Python process");
   }
 
+  async measure(deadlineMs: number): Promise<number | undefined> {
+    if (this.#gone !== undefined) return undefined;
+    if (this.#measuring === undefined) {
+      this.#measuring = Promise.withResolvers();
+      void this.#send(renderLine(["s", { type: "measure" }]));
+    }
+    return withDeadline(this.#measuring.promise, deadlineMs, "measuring").catch(() => undefined);
+  }
+
   reply(line: Extract<OutgoingLine, readonly ["k", unknown]>): Promise<void> {
     return this.#send(renderReply(line));
   }
@@ -213,6 +226,9 @@ class FrameKernel implements Kernel {
       case "ready":
         this.#onReady();
         return;
+      case "measured":
+        this.#measured(frame.memory_bytes ?? undefined);
+        return;
       case "died": {
         // A cell may have been on its way when the process died: it runs in the next one. A reset ends whatever was sent.
         const isDuringExecution =
@@ -233,6 +249,11 @@ class FrameKernel implements Kernel {
     execution?.settle(end);
   }
 
+  #measured(memoryBytes: number | undefined): void {
+    this.#measuring?.resolve(memoryBytes);
+    this.#measuring = undefined;
+  }
+
   #end(
     reason: string,
     exit: SandboxExit | undefined,
@@ -240,6 +261,7 @@ class FrameKernel implements Kernel {
   ): void {
     if (this.#gone !== undefined) return;
     this.#gone = reason;
+    this.#measured(undefined);
     this.#hello.reject(
       new BridgeError("KERNEL_START_FAILED", `the sandbox did not start: ${reason}`, {
         data: { exitCode: exit?.code ?? null, stderr: exit?.stderr ?? "" },

@@ -62,6 +62,7 @@ const supervisorFrameSchema = z.discriminatedUnion("type", [
     bytes: z.int().nonnegative(),
     kept: z.int().nonnegative(),
   }),
+  z.object({ type: z.literal("measured"), memory_bytes: z.int().nonnegative().nullable() }),
 ]);
 
 const kernelFrameSchema = z.discriminatedUnion("type", [
@@ -109,7 +110,10 @@ export interface RpcError {
 
 /** What the host sends. */
 export type OutgoingLine =
-  | readonly ["s", { readonly type: "interrupt"; readonly id: number } | { readonly type: "reset" }]
+  | readonly [
+      "s",
+      { readonly type: "interrupt"; readonly id: number } | { readonly type: "reset" | "measure" },
+    ]
   | readonly ["k", ExecuteFrame]
   | readonly ["k", { readonly type: "reply"; readonly id: number; readonly value: RpcValue }]
   | readonly ["k", { readonly type: "reply_error"; readonly id: number; readonly error: RpcError }];

@@ -22,6 +22,7 @@ import listing from "../../sandbox/kernel/listing.py" with { type: "text" };
 import loop from "../../sandbox/kernel/loop.py" with { type: "text" };
 import manual from "../../sandbox/kernel/manual.py" with { type: "text" };
 import meant from "../../sandbox/kernel/meant.py" with { type: "text" };
+import measure from "../../sandbox/kernel/measure.py" with { type: "text" };
 import memory from "../../sandbox/kernel/memory.py" with { type: "text" };
 import names from "../../sandbox/kernel/names.py" with { type: "text" };
 import outlet from "../../sandbox/kernel/outlet.py" with { type: "text" };
@@ -75,6 +76,7 @@ const FILES: Readonly<Record<string, string>> = {
   "loop.py": loop,
   "manual.py": manual,
   "meant.py": meant,
+  "measure.py": measure,
   "memory.py": memory,
   "names.py": names,
   "parameters.py": parameters,

@@ -21,6 +21,7 @@ import { TimeLimit } from "./time-limit.ts";
 
 const QUEUE_LIMITS = { jobs: 64, bytes: 64 * 1024 * 1024 };
 const MAX_ID_STEP = 2 ** 20;
+const MEASURE_DEADLINE_MS = 1000;
 const BUDGET_MARGIN_MS = 1000;
 
 export interface SessionOptions {
@@ -101,6 +102,10 @@ class PythonSession implements Session {
     return this.#reporter.execution(request.code, (report) =>
       this.#queue.run(() => this.#take(request, report, either), request.code.length, either),
     );
+  }
+
+  async measure(): Promise<number | undefined> {
+    return this.#kernel?.measure(MEASURE_DEADLINE_MS);
   }
 
   close(reason = "ended"): Promise<void> {

@@ -10,6 +10,8 @@ export interface Session extends Closable {
    * all else is an {@link Outcome}. Aborting `signal` cancels: first an interrupt, then a kill.
    */
   execute(request: ExecuteRequest, signal: AbortSignal): Promise<Outcome>;
+  /** Bytes of memory that its sandbox holds; `undefined` where it has none, or does not answer soon. */
+  measure(): Promise<number | undefined>;
   /** `reason` is for those who listen to the bridge's events. */
   close(reason?: string): Promise<void>;
 }

@@ -117,6 +117,19 @@ describe("a running kernel", () => {
     expect(log.lines.filter((line) => line.includes("dropped a line"))).toHaveLength(5);
   });
 
+  test("measures the sandbox, once for all who ask, and does not wait for a silent one", async () => {
+    const { kernel } = await start(
+      'hello()\n_, f = recv()\nsend("s", {"type": "measured", "memory_bytes": 4096})\n' +
+        '_, f = recv()\nsend("s", {"type": "measured", "memory_bytes": None})\n' +
+        "recv()\nrecv()",
+    );
+    expect(await Promise.all([kernel.measure(5000), kernel.measure(5000)])).toEqual([4096, 4096]);
+    expect(await kernel.measure(5000)).toBeUndefined();
+    expect(await kernel.measure(50)).toBeUndefined();
+    await kernel.close();
+    expect(await kernel.measure(5000)).toBeUndefined();
+  });
+
   test("ignores a done for another id and a second done", async () => {
     const { kernel } = await start(
       'hello()\n_, f = recv()\ndone(99, result="forged")\ndone(f["id"], result="mine")\ndone(f["id"], result="again")\n' +

@@ -63,6 +63,7 @@ OUT: dict[tuple[str, str], dict[str, Check]] = {
         "bytes": is_int(0),
         "kept": is_int(0),
     },
+    ("s", "measured"): {"memory_bytes": nullable(is_int(0))},
     ("k", "rpc"): {
         "id": is_int(0),
         "method": lambda value: is_text(value) and len(value) <= 64,
@@ -134,6 +135,8 @@ class Contract(unittest.TestCase):
             sandbox.interrupt(number)
             sandbox.finish(number)
             sandbox.reset()
+            sandbox.send("s", {"type": "measure"})
+            sandbox.until("measured")
             self.assertEqual(sandbox.invalid, [])
             kinds = {(who, frame["type"]) for who, frame in sandbox.frames}
             self.assertEqual(kinds, set(OUT))

@@ -166,6 +166,13 @@ class Death(unittest.TestCase):
             self.assertEqual(self.sandbox.reset()["generation"], generation)
         self.assertEqual(self.sandbox.run("1").result, "1")
 
+    def test_measures_while_a_kernel_is_busy(self) -> None:
+        self.sandbox.start("print('go')\nblock = bytearray(64 * 1024 * 1024)\nprint('held')\nwhile True: pass")
+        self.sandbox.output_until("held")
+        self.sandbox.send("s", {"type": "measure"})
+        measured = self.sandbox.until("measured", 5)
+        self.assertGreater(measured["memory_bytes"], 64 * 1024 * 1024)
+
     def test_kills_children_on_reset(self) -> None:
         child = int(self.sandbox.run("import subprocess\nsubprocess.Popen(['sleep', '600']).pid").result)
         self.sandbox.reset()
