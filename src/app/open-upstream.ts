@@ -40,6 +40,7 @@ export function openUpstream(config: Config, { log, selfPath, events }: Upstream
     cacheDir: config.cacheDir,
     addable: config.addServers,
     maxCalls: config.policy.maxCalls,
+    approvalMs: config.policy.approvalTimeoutMs,
     audit: config.audit,
     idleMs: config.upstreamIdleTimeoutMs,
     log,

@@ -15,6 +15,7 @@ export const SETTING_FLAGS = {
     description: "call only these tools: tool or server/tool",
   },
   "deny-tool": { type: "string", valueHint: LIST, description: "do not call these tools" },
+  ask: { type: "string", valueHint: LIST, description: 'ask before calls of these tools; or "destructive"' },
   "read-only": { type: "boolean", description: "call only tools that say that they only read" },
   "max-calls": { type: "string", valueHint: "count", description: "calls to servers that one run may make" },
   "no-audit": { type: "boolean", description: "do not write down which tools are called" },

@@ -47,7 +47,7 @@ export interface Config {
   readonly depth: number;
   /** `MCP_BRIDGE_ADD_SERVERS`: names or globs of the servers that are switched off and that Python may add to its session. */
   readonly addServers: readonly string[];
-  /** `MCP_BRIDGE_ALLOW_*`, `MCP_BRIDGE_DENY_*`, `MCP_BRIDGE_READ_ONLY`, `MCP_BRIDGE_MAX_CALLS_PER_RUN` */
+  /** `MCP_BRIDGE_ALLOW_*`, `MCP_BRIDGE_DENY_*`, `MCP_BRIDGE_ASK`, `MCP_BRIDGE_READ_ONLY`, … */
   readonly policy: AccessPolicy;
   /** `MCP_BRIDGE_AUDIT`, `MCP_BRIDGE_AUDIT_ARGUMENTS`; `undefined`: calls are not written down. */
   readonly audit: AuditSettings | undefined;

@@ -1,6 +1,7 @@
 import type { GivenSettings } from "./given.ts";
 
 export const DEFAULT_MAX_CALLS = 500;
+const DEFAULT_APPROVAL_S = 300;
 
 /** A pattern of names (`*`, `?`), and where it was set, as messages name that. */
 export interface NameRule {
@@ -19,7 +20,12 @@ export interface NameRules {
 export interface AccessPolicy {
   readonly servers: NameRules;
   /** A pattern names tools, or a server and its tools: `server/tool`. */
-  readonly tools: NameRules;
+  readonly tools: NameRules & {
+    /** Calls that the user is asked about first. In place of a tool a pattern may have the word `destructive`. */
+    readonly ask: readonly NameRule[];
+  };
+  /** What one execution may wait for the user in all. */
+  readonly approvalTimeoutMs: number;
   /** Where it was set that only tools which only read may be called; `undefined`: it was not. */
   readonly readOnly: { readonly where: string } | undefined;
   /** Calls that one execution may make; `where` it was set, or can be. */
@@ -38,7 +44,11 @@ export function resolvePolicy(given: GivenSettings): AccessPolicy {
   const maxCalls = given.get("MCP_BRIDGE_MAX_CALLS_PER_RUN");
   return {
     servers: resolveRules(given, "MCP_BRIDGE_ALLOW_SERVERS", "MCP_BRIDGE_DENY_SERVERS"),
-    tools: resolveRules(given, "MCP_BRIDGE_ALLOW_TOOLS", "MCP_BRIDGE_DENY_TOOLS"),
+    tools: {
+      ...resolveRules(given, "MCP_BRIDGE_ALLOW_TOOLS", "MCP_BRIDGE_DENY_TOOLS"),
+      ask: resolveList(given, "MCP_BRIDGE_ASK"),
+    },
+    approvalTimeoutMs: (given.value("MCP_BRIDGE_APPROVAL_TIMEOUT") ?? DEFAULT_APPROVAL_S) * 1000,
     readOnly: readOnly?.value === true ? { where: readOnly.where } : undefined,
     maxCalls: {
       count: maxCalls?.value ?? DEFAULT_MAX_CALLS,
@@ -55,6 +65,13 @@ function resolveRules(
   const allow = given.get(allowName);
   return {
     allow: allow === undefined ? undefined : { globs: allow.value, where: allow.where },
-    deny: given.all(denyName).flatMap(({ value, where }) => value.map((glob) => ({ glob, where }))),
+    deny: resolveList(given, denyName),
   };
+}
+
+function resolveList(
+  given: GivenSettings,
+  name: "MCP_BRIDGE_ASK" | "MCP_BRIDGE_DENY_SERVERS" | "MCP_BRIDGE_DENY_TOOLS",
+): readonly NameRule[] {
+  return given.all(name).flatMap(({ value, where }) => value.map((glob) => ({ glob, where })));
 }

@@ -75,6 +75,7 @@ const globs = (what: string, example: string) =>
   });
 const serverGlobs = globs("server names or globs", "notes,git*");
 const toolGlobs = globs("tools or globs", "delete_*,notes/read_*");
+const askGlobs = globs("tools, globs or the word destructive", "destructive,notes/write_*");
 
 const switchOrPath = setting("1, true, 0, false or a path", (text) => {
   const word = text.toLowerCase();
@@ -89,7 +90,7 @@ interface Traits {
   readonly key: string | undefined;
   /** The flag of the command line that sets it, without its dashes. */
   readonly flag: string | undefined;
-  /** A list that forbids: what stands in one place does not undo what stands in another. */
+  /** A list that makes something stricter: what stands in one place does not undo what stands in another. */
   readonly addsUp: boolean;
   /** The configuration file has an array for it. */
   readonly isList: boolean;
@@ -148,6 +149,8 @@ export const SETTINGS = {
     isList: true,
     addsUp: true,
   }),
+  MCP_BRIDGE_ASK: row("policy.tools.ask", askGlobs, { flag: "ask", isList: true, addsUp: true }),
+  MCP_BRIDGE_APPROVAL_TIMEOUT: row("policy.approvalTimeout", seconds),
   MCP_BRIDGE_READ_ONLY: row("policy.readOnly", flag, { flag: "read-only" }),
   MCP_BRIDGE_MAX_CALLS_PER_RUN: row("policy.maxCallsPerRun", wholeNumber("number of calls", 1_000_000_000), {
     flag: "max-calls",

@@ -1,7 +1,7 @@
-import type { AccessPolicy, NameRules } from "../config/policy.ts";
+import type { AccessPolicy, NameRule, NameRules } from "../config/policy.ts";
 import { matchesGlob } from "../core/glob.ts";
 import type { Judge } from "./judges/judge.ts";
-import type { ServerDefinition, ToolPolicy } from "./server-definition.ts";
+import type { ServerDefinition, ToolPolicy, ToolRule } from "./server-definition.ts";
 
 /**
  * Refuses the servers that our own settings do not let code use. What is denied may be said by any name of a server:
@@ -25,21 +25,24 @@ export function applyToolPolicy(server: ServerDefinition, policy: AccessPolicy):
 
 function toolPolicyFor(
   server: ServerDefinition,
-  { tools: { allow, deny }, readOnly }: AccessPolicy,
+  { tools: { allow, deny, ask }, readOnly }: AccessPolicy,
 ): ToolPolicy | undefined {
   const names = namesOf(server);
-  const denied = deny.flatMap((rule) => {
-    // A tool's own name may have a slash in it.
-    const globs = rule.glob.includes("/") ? [rule.glob, ...toolGlobs(rule.glob, names)] : [rule.glob];
-    return globs.map((glob) => ({ glob, rule: describeRule(rule), where: rule.where }));
-  });
-  if (allow === undefined && denied.length === 0 && readOnly === undefined) return undefined;
+  const strict = (rules: readonly NameRule[]): readonly ToolRule[] =>
+    rules.flatMap((rule) => {
+      // A tool's own name may have a slash in it.
+      const globs = rule.glob.includes("/") ? [rule.glob, ...toolGlobs(rule.glob, names)] : [rule.glob];
+      return globs.map((glob) => ({ glob, rule: describeRule(rule), where: rule.where }));
+    });
+  if (allow === undefined && deny.length === 0 && ask.length === 0 && readOnly === undefined)
+    return undefined;
   return {
     allow:
       allow === undefined
         ? undefined
         : { globs: allow.globs.flatMap((glob) => toolGlobs(glob, [server.name])), where: allow.where },
-    deny: denied,
+    deny: strict(deny),
+    ask: strict(ask),
     readOnly: readOnly?.where,
   };
 }

@@ -76,12 +76,20 @@ export interface ToolFilter {
   readonly policy?: ToolPolicy;
 }
 
+/** One pattern; `rule` is it as it was written, with its setting. */
+export interface ToolRule {
+  readonly glob: string;
+  readonly rule: string;
+  readonly where: string;
+}
+
 /** What the user's settings for us say about the tools of one server. `where` and `readOnly` name the setting. */
 export interface ToolPolicy {
   /** `undefined`: all. */
   readonly allow: { readonly globs: readonly string[]; readonly where: string } | undefined;
-  /** `rule` is the pattern as it was written, with its setting. */
-  readonly deny: readonly { readonly glob: string; readonly rule: string; readonly where: string }[];
+  readonly deny: readonly ToolRule[];
+  /** Calls that the user is asked about first; the word `destructive` as a glob stands for what may change things. */
+  readonly ask: readonly ToolRule[];
   /** `undefined`: tools may change things. */
   readonly readOnly: string | undefined;
 }

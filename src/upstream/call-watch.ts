@@ -1,7 +1,7 @@
 import type { BridgeEvents, SessionRef } from "../core/bridge-events.ts";
 import { BridgeError } from "../core/errors.ts";
 import { currentRun } from "../core/run-context.ts";
-import type { AuditOutcome } from "./audit/audit-line.ts";
+import type { ApprovalRecord, AuditOutcome } from "./audit/audit-line.ts";
 import type { AuditLog } from "./audit/audit-log.ts";
 import type { CallCap } from "./call-cap.ts";
 import type { Mask } from "./mask.ts";
@@ -13,6 +13,9 @@ export interface CallFacts {
   server: string;
   tool: string | undefined;
   mask: Mask;
+  /** Where the user had to be asked: how that went, and how long it took. */
+  approval?: ApprovalRecord;
+  askedMs?: number;
 }
 
 /** A call as it was asked for. */
@@ -52,7 +55,7 @@ export class CallWatch {
     const startedAt = performance.now();
     const { executionId } = currentRun();
     const record = (outcome: AuditOutcome, code?: string) => {
-      const ms = performance.now() - startedAt;
+      const ms = performance.now() - startedAt - (facts.askedMs ?? 0);
       audit?.record({ ...facts, at, session, executionId, outcome, code, ms });
       if (events?.isHeard !== true) return;
       const { server, method, tool } = facts;
@@ -85,6 +88,7 @@ export class CallWatch {
 
 const OUTCOMES: Readonly<Record<string, AuditOutcome>> = {
   UPSTREAM_NOT_USABLE: "refused",
+  APPROVAL_DENIED: "refused",
   UPSTREAM_TIMEOUT: "timeout",
   CANCELLED: "cancelled",
 };

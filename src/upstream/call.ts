@@ -101,7 +101,7 @@ async function listAll(server: LiveServer, signal: AbortSignal): Promise<readonl
 }
 
 /**
- * The name of a tool that may be called, by its name or alias; rejects with an `UPSTREAM_*` error. `onFound` is told the
+ * A tool that may be called, by its name or alias; rejects with an `UPSTREAM_*` error. `onFound` is told the
  * name also of a tool that may not.
  */
 export async function resolveTool(
@@ -110,7 +110,7 @@ export async function resolveTool(
   wanted: string,
   signal: AbortSignal,
   onFound?: (name: string) => void,
-): Promise<string> {
+): Promise<ToolSummary> {
   const find = (tools: readonly ToolSummary[]) =>
     tools.find(({ name }) => name === wanted) ?? tools.find(({ alias }) => alias === wanted);
   // Also in a list that has changed since: the server itself refuses a tool that it has no more.
@@ -125,7 +125,7 @@ export async function resolveTool(
   onFound?.(found.name);
   const refusal = refusalOf(definition.tools, found);
   if (refusal !== undefined) throw forbiddenTool(definition, found.name, refusal);
-  return found.name;
+  return found;
 }
 
 function forbiddenTool(

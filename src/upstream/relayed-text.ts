@@ -10,6 +10,15 @@ export function plainText(text: string): string {
   return text.replace(TREACHEROUS, "");
 }
 
+/** As {@link plainText}, for JSON: what would be left out is there as an escape, so that it is seen. */
+export function escapeTreacherous(json: string): string {
+  return json.replace(TREACHEROUS, (character) =>
+    [...Array(character.length).keys()]
+      .map((at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, "0")}`)
+      .join(""),
+  );
+}
+
 /** The schema of a form with {@link plainText} in its titles and descriptions; what is nested too deeply is left out. */
 export function plainForm(value: unknown, depth = 0): unknown {
   if (typeof value !== "object" || value === null) return value;

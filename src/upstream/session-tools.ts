@@ -2,6 +2,8 @@ import type { Discovery, ServerDefinition } from "../discovery/server-definition
 import type { HostTools, ServerDetails, ServerName, ToolQuery, ToolSummary } from "../kernel/host-tools.ts";
 import { waitFor } from "./abort.ts";
 import { type AddableServers, AddedServers } from "./added-servers.ts";
+import type { Approvals } from "./approvals/approvals.ts";
+import { type Attempt, callOnceApproved, requestFor } from "./approvals/approved-call.ts";
 import { explainUnusable, notUsable } from "./availability.ts";
 import { type CallFacts, type CallWatch, createFacts } from "./call-watch.ts";
 import type { CatalogueReader } from "./catalogue/catalogue.ts";
@@ -28,6 +30,8 @@ export interface SessionToolsOptions {
   readonly finder: ToolFinder;
   /** The client of the session. */
   readonly peer: ClientPeer | undefined;
+  /** Asks the user of the session. */
+  readonly approvals: Approvals;
   readonly addable: AddableServers;
   readonly watch: CallWatch;
   /** What `~` stands for. */
@@ -52,6 +56,7 @@ export function createSessionTools({
   learner,
   finder,
   peer,
+  approvals,
   addable,
   watch,
   home,
@@ -80,25 +85,30 @@ export function createSessionTools({
     return pool.use(definition, { signal, peer }, (live) => work(live, definition));
   };
 
+  /** The same, and what is found out goes to `facts`. */
+  const useFor = <T>(
+    facts: CallFacts,
+    signal: AbortSignal,
+    work: (live: LiveServer, definition: ServerDefinition) => Promise<T>,
+  ): Promise<T> =>
+    use(
+      facts.server,
+      signal,
+      (live, definition) => {
+        facts.mask = live.connection.mask;
+        return work(live, definition);
+      },
+      ({ name }) => {
+        facts.server = name;
+      },
+    );
+
   /** The same for what counts as a call of the server, and is written down. */
   const call = <T extends object>(
     facts: CallFacts,
     signal: AbortSignal,
     work: (live: LiveServer, definition: ServerDefinition) => Promise<T>,
-  ): Promise<T> =>
-    watch.watch(facts, () =>
-      use(
-        facts.server,
-        signal,
-        (live, definition) => {
-          facts.mask = live.connection.mask;
-          return work(live, definition);
-        },
-        ({ name }) => {
-          facts.server = name;
-        },
-      ),
-    );
+  ): Promise<T> => watch.watch(facts, () => useFor(facts, signal, work));
 
   const listTools = (name: string, signal: AbortSignal): Promise<readonly ToolSummary[]> =>
     use(name, signal, async (live, definition) => {
@@ -125,7 +135,10 @@ export function createSessionTools({
   });
 
   return {
-    beginRun: () => watch.beginRun(),
+    beginRun() {
+      watch.beginRun();
+      approvals.beginRun();
+    },
     async servers() {
       return nameUsable(added.applyTo(await registry.current()));
     },
@@ -146,15 +159,20 @@ export function createSessionTools({
         const { resolveTool } = await loadCalls();
         await resolveTool(live, definition, tool, signal);
       }),
-    callTool(wanted, signal) {
+    callTool(wanted, signal, whileAsking = (work) => work()) {
       const facts = createFacts("tools/call", wanted.server, wanted.arguments, wanted.tool);
-      return call(facts, signal, async (live, definition) => {
-        const { callTool, resolveTool } = await loadCalls();
-        const tool = await resolveTool(live, definition, wanted.tool, signal, (name) => {
-          facts.tool = name;
+      const attempt: Attempt = (mayCall) =>
+        useFor(facts, signal, async (live, definition) => {
+          const { callTool, resolveTool } = await loadCalls();
+          const tool = await resolveTool(live, definition, wanted.tool, signal, (name) => {
+            facts.tool = name;
+          });
+          const needs = requestFor(definition, tool, facts);
+          if (needs !== undefined && !mayCall(needs)) return { needs };
+          const asked = { tool: tool.name, arguments: wanted.arguments };
+          return { result: await callTool(live, definition, asked, { signal, peer }) };
         });
-        return callTool(live, definition, { tool, arguments: wanted.arguments }, { signal, peer });
-      });
+      return watch.watch(facts, () => callOnceApproved({ attempt, approvals, facts, whileAsking, signal }));
     },
     async describeServer(server, signal) {
       const definition = await find(server, signal);

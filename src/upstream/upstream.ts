@@ -5,6 +5,7 @@ import { shellPath } from "../core/shell-word.ts";
 import type { Discovery, DiscoveryProblem, ServerDefinition } from "../discovery/server-definition.ts";
 import type { HostTools } from "../kernel/host-tools.ts";
 import { AddableServers } from "./added-servers.ts";
+import { Approvals } from "./approvals/approvals.ts";
 import { AuditLog, type AuditLogOptions } from "./audit/audit-log.ts";
 import { explainUnusable, notUsable } from "./availability.ts";
 import { CallCap, type CallCapOptions } from "./call-cap.ts";
@@ -22,6 +23,7 @@ import { ToolFinder } from "./tool-finder.ts";
 const CONNECT_MS = 30_000;
 const LIST_MS = 30_000;
 const IDLE_MS = 600_000;
+const APPROVAL_MS = 300_000;
 /** Many servers end only at a signal; a shutdown waits this long for those that end by themselves. */
 const STOP_GRACE_MS = 1500;
 
@@ -36,6 +38,8 @@ export interface UpstreamOptions {
   readonly addable?: readonly string[];
   /** How many calls one execution may make; absent: as many as it wants. */
   readonly maxCalls?: CallCapOptions;
+  /** Milliseconds that one execution may wait for the user in all. */
+  readonly approvalMs?: number;
   /** Where it is written down what was called; absent: nowhere. */
   readonly audit?: Omit<AuditLogOptions, "log"> | undefined;
   /** Variables that every server gets beside, such as the depth guard. */
@@ -136,6 +140,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
         learner,
         finder,
         peer,
+        approvals: new Approvals({ peer, timeoutMs: options.approvalMs ?? APPROVAL_MS }),
         addable,
         watch: new CallWatch({
           session,

@@ -44,7 +44,8 @@ test("has a default for everything", () => {
     addServers: [],
     policy: {
       servers: { allow: undefined, deny: [] },
-      tools: { allow: undefined, deny: [] },
+      tools: { allow: undefined, deny: [], ask: [] },
+      approvalTimeoutMs: 300_000,
       readOnly: undefined,
       maxCalls: { count: 500, where: "MCP_BRIDGE_MAX_CALLS_PER_RUN" },
     },
@@ -121,6 +122,21 @@ test.each([
     "x/*",
     { policy: { tools: { deny: [{ glob: "x/*", where: "MCP_BRIDGE_DENY_TOOLS" }] } } },
   ],
+  [
+    "MCP_BRIDGE_ASK",
+    "destructive, x/*",
+    {
+      policy: {
+        tools: {
+          ask: [
+            { glob: "destructive", where: "MCP_BRIDGE_ASK" },
+            { glob: "x/*", where: "MCP_BRIDGE_ASK" },
+          ],
+        },
+      },
+    },
+  ],
+  ["MCP_BRIDGE_APPROVAL_TIMEOUT", "60", { policy: { approvalTimeoutMs: 60_000 } }],
   ["MCP_BRIDGE_READ_ONLY", "true", { policy: { readOnly: { where: "MCP_BRIDGE_READ_ONLY" } } }],
   ["MCP_BRIDGE_READ_ONLY", "0", { policy: { readOnly: undefined } }],
   ["MCP_BRIDGE_MAX_CALLS_PER_RUN", "9", { policy: { maxCalls: { count: 9 } } }],

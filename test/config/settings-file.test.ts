@@ -58,6 +58,8 @@ const SAMPLES: Readonly<Partial<Record<SettingName, unknown>>> = {
   MCP_BRIDGE_DENY_SERVERS: ["shell"],
   MCP_BRIDGE_ALLOW_TOOLS: ["read_*"],
   MCP_BRIDGE_DENY_TOOLS: ["fx/del*", "*drop*"],
+  MCP_BRIDGE_ASK: ["destructive", "fx/send*"],
+  MCP_BRIDGE_APPROVAL_TIMEOUT: 60,
   MCP_BRIDGE_READ_ONLY: true,
   MCP_BRIDGE_MAX_CALLS_PER_RUN: 7,
   MCP_BRIDGE_AUDIT: false,
@@ -88,6 +90,13 @@ test.each(SETTING_NAMES.filter((name) => name !== "MCP_BRIDGE_CONFIG"))(
     if (name !== "MCP_BRIDGE_AUDIT_ARGUMENTS") expect(found).not.toEqual(plain);
   },
 );
+
+test("what is to be asked for adds up, as what is denied does", async () => {
+  write('{"policy": {"tools": {"ask": ["file"]}}}');
+  const { policy } = await load({ MCP_BRIDGE_ASK: "env" });
+
+  expect(policy.tools.ask.map(({ glob }) => glob)).toEqual(["env", "file"]);
+});
 
 test("takes JSON as people write it", async () => {
   write(`\uFEFF// mine
@@ -146,10 +155,13 @@ describe("a file that is wrong", () => {
     ],
     ['{"readOnly": true}', '1:2: unknown key "readOnly": did you mean "policy.readOnly"?'],
     ['{"MCP_BRIDGE_PIDS": 3}', '1:2: unknown key "MCP_BRIDGE_PIDS": did you mean "pids"?'],
-    ['{"policy": {"tools": {"zebra": []}}}', '1:23: unknown key "policy.tools.zebra": expected allow, deny'],
+    [
+      '{"policy": {"tools": {"zebra": []}}}',
+      '1:23: unknown key "policy.tools.zebra": expected allow, deny, ask',
+    ],
     [
       '{"policy": true}',
-      '1:2: "policy" is true: expected servers, tools, readOnly, maxCallsPerRun in "{" and "}"',
+      '1:2: "policy" is true: expected servers, tools, approvalTimeout, readOnly, maxCallsPerRun in "{" and "}"',
     ],
     [
       '{"policy": {"tools": {"deny": true}}}',

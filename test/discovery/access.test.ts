@@ -76,7 +76,9 @@ async function toolPolicies(env: Readonly<Record<string, string>>) {
   return Object.fromEntries(
     servers.flatMap(({ name, tools: { policy } }) => {
       if (policy === undefined) return [];
-      return [[name, { allow: policy.allow?.globs, deny: policy.deny.map(({ glob }) => glob) }]];
+      return [
+        [name, { allow: policy.allow?.globs, deny: policy.deny.map(({ glob }) => glob), ask: policy.ask }],
+      ];
     }),
   );
 }
@@ -88,6 +90,21 @@ test("tools: patterns with a server are for that server, by any of its names whe
     notes: { deny: ["drop*", "git_hub/del*", "io/notes/x", "forge/y"] },
     "io/notes": { deny: ["drop*", "git_hub/del*", "io/notes/x", "x", "forge/y"] },
     code: { deny: ["drop*", "git_hub/del*", "io/notes/x", "forge/y", "y"] },
+  });
+});
+
+test("tools: what is to be asked for is said as what is denied", async () => {
+  const rule = (glob: string, of = glob) => ({
+    glob,
+    rule: `${JSON.stringify(of)} of MCP_BRIDGE_ASK`,
+    where: "MCP_BRIDGE_ASK",
+  });
+  expect(await toolPolicies({ MCP_BRIDGE_ASK: "drop*,git_hub/destructive" })).toMatchObject({
+    "git-hub": {
+      deny: [],
+      ask: [rule("drop*"), rule("git_hub/destructive"), rule("destructive", "git_hub/destructive")],
+    },
+    notes: { ask: [rule("drop*"), rule("git_hub/destructive")] },
   });
 });
 

@@ -11,7 +11,10 @@ import { NOTHING } from "./run-results.ts";
 
 const IDENTITY = { name: "test", version: "1" };
 
-/** A client of an upstream, with all of our MCP server in between and no Python: its code is a tool call as JSON. */
+/**
+ * A client of an upstream, with all of our MCP server in between and no Python: its code is a tool call as JSON, or a list
+ * of calls that are made one after the other, of which one that is a list itself is made all at once.
+ */
 function connectTransport(rig: Rig): StreamTransport {
   const peer = new McpClientPeer();
   const runner = createToolRunner(rig.upstream.openSession(peer));
@@ -47,6 +50,14 @@ export async function connectModern(
   return client;
 }
 
+type Call = { readonly server: string; readonly tool: string; readonly arguments: Record<string, unknown> };
+export type Calls = Call | readonly (Call | readonly Call[])[];
+
+/** The arguments of a `run_python` that makes calls. */
+export function callsRun(calls: Calls): { name: string; arguments: { code: string } } {
+  return { name: "run_python", arguments: { code: JSON.stringify(calls) } };
+}
+
 /** The arguments of a `run_python` that calls one tool. */
 export function toolRun(server: string, tool: string): { name: string; arguments: { code: string } } {
   return { name: "run_python", arguments: { code: JSON.stringify({ server, tool, arguments: {} }) } };
@@ -56,9 +67,19 @@ function createToolRunner(tools: HostTools): PythonRunner {
   return {
     async run({ code, onStart }, signal) {
       onStart();
+      tools.beginRun();
+      const calls = JSON.parse(code) as Calls;
+      const make = (call: Call) => tools.callTool(call, signal);
+      const settled = (call: Call) => make(call).then((result) => result["structuredContent"], String);
       try {
-        const result = await tools.callTool(JSON.parse(code), signal);
-        return { ...NOTHING, status: "ok", result: JSON.stringify(result) };
+        if (!Array.isArray(calls)) {
+          return { ...NOTHING, status: "ok", result: JSON.stringify(await make(calls as Call)) };
+        }
+        const results: unknown[] = [];
+        for (const step of calls) {
+          results.push(await (Array.isArray(step) ? Promise.all(step.map(settled)) : settled(step)));
+        }
+        return { ...NOTHING, status: "ok", result: JSON.stringify(results) };
       } catch (error) {
         return { ...NOTHING, status: signal.aborted ? "cancelled" : "error", result: String(error) };
       }

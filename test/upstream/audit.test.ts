@@ -133,7 +133,7 @@ describe("the audit log of calls", () => {
   test("has a refused call with its code, and a flood of those beyond the limit once a run", async () => {
     const server = scripted("fx", { tools: { del: {}, get: {} } });
     const deny = [{ glob: "del", rule: "r", where: "w" }];
-    const policy = { allow: undefined, deny, readOnly: undefined };
+    const policy = { allow: undefined, deny, ask: [], readOnly: undefined };
     const rig = createRig([{ ...server, tools: { ...server.tools, policy } }], {
       audit: { file, arguments: "hash" },
       maxCalls: { count: 1, where: "w" },

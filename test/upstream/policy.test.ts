@@ -3,7 +3,7 @@ import type { ServerDefinition, ToolPolicy } from "../../src/discovery/server-de
 import type { Script } from "../fixtures/servers/scripted-server.ts";
 import { createJournal, createRig, faultOf, scripted, soon } from "./harness.ts";
 
-const OPEN: ToolPolicy = { allow: undefined, deny: [], readOnly: undefined };
+const OPEN: ToolPolicy = { allow: undefined, deny: [], ask: [], readOnly: undefined };
 
 function withPolicy(script: Script, policy: Partial<ToolPolicy>): ServerDefinition {
   const server = scripted("fx", script);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { ToolPolicy } from "../../src/discovery/server-definition.ts";
-import { refusalOf } from "../../src/upstream/tool-filter.ts";
+import { askRuleOf, refusalOf } from "../../src/upstream/tool-filter.ts";
 
 const TOOL = { name: "get", alias: "get" };
 
@@ -14,7 +14,7 @@ test.each([
   expect(refusalOf({ allow, deny }, TOOL)?.rule).toBe(rule as string);
 });
 
-const OPEN: ToolPolicy = { allow: undefined, deny: [], readOnly: undefined };
+const OPEN: ToolPolicy = { allow: undefined, deny: [], ask: [], readOnly: undefined };
 const DENIED = { glob: "get_*", rule: '"get_*" of --deny-tool', where: "--deny-tool" };
 
 function refusal(policy: Partial<ToolPolicy>, tool: Parameters<typeof refusalOf>[1]) {
@@ -57,5 +57,36 @@ describe("the user's own settings", () => {
   test("do not undo what the definition forbids", () => {
     const policy = { ...OPEN, allow: { globs: ["*"], where: "w" } };
     expect(refusalOf({ allow: undefined, deny: ["get"], policy }, TOOL)?.setting).toBeUndefined();
+  });
+});
+
+describe("what the user wants to be asked for", () => {
+  const rules = ["del*", "destructive"].map((glob) => ({ glob, rule: glob, where: "--ask" }));
+  const askedFor = (tool: Parameters<typeof askRuleOf>[1], ask = rules) =>
+    askRuleOf({ allow: undefined, deny: [], policy: { ...OPEN, ask } }, tool)?.rule;
+
+  test.each([
+    ["del-all", "del_all", "del*"],
+    ["!del", "del", "del*"], // by its alias
+    ["get", "get", undefined],
+  ])("is the tool %j with the alias %j by the rule %p", (name, alias, rule) => {
+    const annotations = { readOnlyHint: true };
+    expect(askedFor({ name, alias, annotations })).toBe(rule as string);
+  });
+
+  test.each([
+    [undefined, true],
+    [{}, true],
+    [{ title: "T" }, true],
+    [{ readOnlyHint: true }, false],
+    [{ readOnlyHint: true, destructiveHint: false }, false],
+    [{ readOnlyHint: true, destructiveHint: true }, true],
+    [{ readOnlyHint: false }, true],
+    [{ readOnlyHint: false, destructiveHint: false }, true],
+    [{ destructiveHint: false }, true],
+  ] as const)("is, by the word, a tool that says of itself %p: %p", (annotations, asks) => {
+    const tool = { ...TOOL, ...(annotations === undefined ? {} : { annotations }) };
+    expect(askedFor(tool) === "destructive").toBe(asks);
+    expect(askedFor(tool, rules.slice(0, 1))).toBeUndefined();
   });
 });

@@ -1,16 +1,19 @@
 import { createHash } from "node:crypto";
 import type { SessionRef } from "../../core/bridge-events.ts";
-import { MASK, maskWord, SECRET_NAME } from "../../core/secrets.ts";
+import { SECRET_NAME } from "../../core/secrets.ts";
 import type { Mask } from "../mask.ts";
+import { isPlainObject, maskArguments } from "../masked-arguments.ts";
 
-const MAX_TEXT_CHARS = 300;
-const MAX_ITEMS = 50;
-const MAX_DEPTH = 8;
-/** Of all masked arguments of one call together. */
-const MAX_VALUES = 500;
+const MASKING = { maxTextChars: 300, secretName: SECRET_NAME };
 
 /** How a call ended. `refused`: by a policy, before the server heard of it. */
 export type AuditOutcome = "ok" | "error" | "refused" | "timeout" | "cancelled";
+
+/** By which rule the user was to be asked before a call, and what came of it. */
+export interface ApprovalRecord {
+  readonly rule: string;
+  readonly answer: string;
+}
 
 /** One call of an upstream server. */
 export interface AuditEntry {
@@ -30,13 +33,15 @@ export interface AuditEntry {
   /** The code of the failure. */
   readonly code: string | undefined;
   readonly ms: number;
+  /** Where the user had to be asked: the rule that says so, and how that went. */
+  readonly approval?: ApprovalRecord | undefined;
   /** Hides the server's own secrets. */
   readonly mask: Mask;
 }
 
 /** The line for a call, with the line's end. Never throws, whatever the arguments are. */
 export function renderAuditLine(entry: AuditEntry, how: "hash" | "masked"): string {
-  const { at, session, executionId, server, method, tool, outcome, code, ms } = entry;
+  const { at, session, executionId, server, method, tool, outcome, code, ms, approval } = entry;
   return `${JSON.stringify({
     time: new Date(at).toISOString(),
     caller: session.caller.id,
@@ -47,13 +52,14 @@ export function renderAuditLine(entry: AuditEntry, how: "hash" | "masked"): stri
     ...describeArguments(entry, how),
     outcome,
     ...(code === undefined ? {} : { code }),
+    ...(approval === undefined ? {} : { asked: approval.rule, answer: approval.answer }),
     ms: Math.round(ms * 100) / 100,
   })}\n`;
 }
 
 function describeArguments({ arguments: args, mask }: AuditEntry, how: "hash" | "masked") {
   try {
-    if (how === "masked") return { arguments: maskValue(args, mask, 0, { values: MAX_VALUES }) };
+    if (how === "masked") return { arguments: maskArguments(args, mask, MASKING) };
     return { argumentsHash: createHash("sha256").update(canonicalJson(args)).digest("hex") };
   } catch {
     return {}; // nested deeper than the stack has room for: no server gets that either
@@ -69,47 +75,4 @@ export function canonicalJson(value: unknown): string {
     .sort()
     .map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key])}`);
   return `{${pairs.join(",")}}`;
-}
-
-/** A number with more digits than a double has is an object that only `JSON.stringify` understands. */
-function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  if (typeof value !== "object" || value === null) return false;
-  const prototype = Object.getPrototypeOf(value) as unknown;
-  return prototype === Object.prototype || (prototype === null && !JSON.isRawJSON(value));
-}
-
-/** The arguments without what looks like a secret, and not without end. */
-function maskValue(value: unknown, mask: Mask, depth: number, left: { values: number }): unknown {
-  left.values -= 1;
-  if (typeof value === "string") return maskText(value, mask);
-  if (typeof value !== "object" || value === null) return value;
-  if (!Array.isArray(value) && !isPlainObject(value)) return value;
-  if (depth === MAX_DEPTH || left.values < 0) return "…";
-  if (Array.isArray(value)) {
-    const shown = value.slice(0, MAX_ITEMS).map((item) => maskValue(item, mask, depth + 1, left));
-    return value.length > MAX_ITEMS ? [...shown, `… ${value.length - MAX_ITEMS} more`] : shown;
-  }
-  const entries = Object.entries(value);
-  const shown = entries
-    .slice(0, MAX_ITEMS)
-    .map(([key, inner]) => [
-      maskText(key, mask),
-      SECRET_NAME.test(key) ? MASK : maskValue(inner, mask, depth + 1, left),
-    ]);
-  if (entries.length > MAX_ITEMS) shown.push(["…", `${entries.length - MAX_ITEMS} more`]);
-  return Object.fromEntries(shown);
-}
-
-function maskText(text: string, mask: Mask): string {
-  // Cut after hiding, or the beginning of a secret would stay.
-  const masked = mask(text);
-  const hidden = masked
-    .slice(0, MAX_TEXT_CHARS * 10)
-    .replace(/\b(bearer|basic|token)\s+\S+/gi, `$1 ${MASK}`)
-    .split(/(\s+)/)
-    .map((word) => maskWord(word))
-    .join("");
-  return hidden.length > MAX_TEXT_CHARS || masked.length > MAX_TEXT_CHARS * 10
-    ? `${hidden.slice(0, MAX_TEXT_CHARS).toWellFormed()}…`
-    : hidden;
 }

@@ -1,0 +1,177 @@
+import { BridgeError } from "../../core/errors.ts";
+import type { ServerDefinition, ToolRule } from "../../discovery/server-definition.ts";
+import type { ToolSummary } from "../../kernel/host-tools.ts";
+import { abortedError, limitTime, waitFor } from "../abort.ts";
+import type { ClientPeer } from "../client-peer.ts";
+import type { Mask } from "../mask.ts";
+import { plainText } from "../relayed-text.ts";
+import { Batch } from "./batch.ts";
+import { type Choice, parseAnswer, renderQuestion } from "./question.ts";
+
+/** A person who is asked more often within one run does not read any more. */
+const MAX_QUESTIONS = 20;
+/** From this revision on a client gives up a call that wants more answers of it, of servers' own too: the SDK's after ten. */
+const FIRST_WITH_ROUNDS = "2026-07-28";
+const MAX_ROUNDS = 8;
+/** Clients give up on a call of which they hear nothing for a minute. */
+const PROGRESS_MS = 10_000;
+const MAX_REASON_CHARS = 300;
+
+/** A call that the user is to be asked about. */
+export interface ApprovalRequest {
+  readonly definition: ServerDefinition;
+  readonly tool: ToolSummary;
+  readonly rule: ToolRule;
+  readonly arguments: unknown;
+  readonly mask: Mask;
+  /** The same for all calls of the same tool of what is the same server. */
+  readonly key: string;
+}
+
+/** `run` and `session` allow later calls too. `unable`: the client cannot ask; `unanswered`: it was too late. */
+export interface Verdict {
+  readonly answer: Choice | "dismissed" | "unanswered" | "unable" | "too many";
+  /** For `unable`: a clause that says why. */
+  readonly reason?: string;
+}
+
+export interface ApprovalsOptions {
+  /** The client of the session; `undefined`: nobody can be asked. */
+  readonly peer: ClientPeer | undefined;
+  /** What the questions of one run may take in all. */
+  readonly timeoutMs: number;
+}
+
+/** What was asked and allowed in one run; what it leaves in the background goes on with it. */
+interface Run {
+  questions: number;
+  askedMs: number;
+  readonly allowed: Set<string>;
+}
+
+/**
+ * Asks the user of one session, by its client, whether tools may be called: one question at a time, for all calls of a
+ * tool that come together. An answer can hold for the rest of the run or the session.
+ */
+export class Approvals {
+  readonly #options: ApprovalsOptions;
+  readonly #allowed = new Set<string>();
+  readonly #open = new Map<string, Batch>();
+  #run: Run = { questions: 0, askedMs: 0, allowed: new Set() };
+  #turn: Promise<void> = Promise.resolve();
+
+  constructor(options: ApprovalsOptions) {
+    this.#options = options;
+  }
+
+  get timeoutMs(): number {
+    return this.#options.timeoutMs;
+  }
+
+  /** How often one run may ask. */
+  get maxQuestions(): number {
+    const revision = this.#options.peer?.revision() ?? "";
+    return revision >= FIRST_WITH_ROUNDS ? MAX_ROUNDS : MAX_QUESTIONS; // dates sort as text
+  }
+
+  beginRun(): void {
+    this.#run = { questions: 0, askedMs: 0, allowed: new Set() };
+  }
+
+  /** What the user has said before of the same tool; `undefined`: there is no such word. */
+  earlier({ key }: ApprovalRequest): Verdict | undefined {
+    return this.#earlierIn(this.#run, key);
+  }
+
+  /** Resolves with what the user says. Rejects when `signal` aborts; a question that nobody waits for is taken back. */
+  async ask(request: ApprovalRequest, signal: AbortSignal): Promise<Verdict> {
+    if (signal.aborted) throw abortedError(signal, "the wait for the user's approval");
+    const reason = this.#whyNot();
+    if (reason !== undefined) return { answer: "unable", reason };
+    const batch = this.#open.get(request.key) ?? this.#begin(request);
+    return batch?.join(request, signal) ?? { answer: "too many" };
+  }
+
+  #earlierIn(run: Run, key: string): Verdict | undefined {
+    if (this.#allowed.has(key)) return { answer: "session" };
+    return run.allowed.has(key) ? { answer: "run" } : undefined;
+  }
+
+  #whyNot(): string | undefined {
+    const { peer } = this.#options;
+    if (peer === undefined) return "there is nobody to ask here";
+    return canShowForms(peer) ? undefined : "this client cannot ask for it: it does not support elicitation";
+  }
+
+  #begin(request: ApprovalRequest): Batch | undefined {
+    const run = this.#run;
+    if (run.questions >= this.maxQuestions || this.#open.size >= MAX_QUESTIONS) return undefined;
+    run.questions += 1;
+    const batch = new Batch(request);
+    this.#open.set(request.key, batch);
+    this.#turn = this.#turn.then(() => this.#conduct(batch, run));
+    return batch;
+  }
+
+  /** Never rejects. */
+  async #conduct(batch: Batch, run: Run): Promise<void> {
+    const { key } = batch.request;
+    await batch.collect();
+    this.#open.delete(key);
+    batch.take();
+    const earlier = this.#earlierIn(run, key);
+    if (earlier !== undefined || batch.isEmpty) {
+      run.questions -= 1; // nobody was asked
+      if (earlier !== undefined) batch.settle(earlier);
+      return;
+    }
+    const verdict = await this.#put(batch, run);
+    if (verdict.answer === "session") this.#allowed.add(key);
+    if (verdict.answer === "run") run.allowed.add(key);
+    batch.settle(verdict);
+  }
+
+  async #put(batch: Batch, run: Run): Promise<Verdict> {
+    const { peer, timeoutMs } = this.#options;
+    const leftMs = timeoutMs - run.askedMs;
+    if (peer === undefined || leftMs <= 0) return { answer: "unanswered" };
+    const { definition, tool, rule, mask } = batch.request;
+    const late = () => new BridgeError("APPROVAL_DENIED", "the user did not answer in time");
+    const { signal, release } = limitTime(batch.gone, leftMs, late);
+    const askedAt = performance.now();
+    const tell = () =>
+      peer.progress({
+        server: definition.name,
+        tool: tool.name,
+        progress: Math.round((performance.now() - askedAt) / 1000),
+        message: "s of waiting for your approval",
+      });
+    tell();
+    const telling = setInterval(tell, PROGRESS_MS);
+    telling.unref();
+    try {
+      const server = definition.name;
+      const question = { server, tool, rule: rule.rule, arguments: batch.arguments, mask };
+      const asked = peer.request(renderQuestion(question, peer.revision()), signal);
+      return { answer: parseAnswer(await waitFor(asked, signal, "the user's approval")) };
+    } catch (error) {
+      return signal.aborted ? { answer: "unanswered" } : { answer: "unable", reason: reasonOf(error) };
+    } finally {
+      clearInterval(telling);
+      release();
+      run.askedMs += performance.now() - askedAt;
+    }
+  }
+}
+
+/** A client that names no kind of elicitation means forms: there was nothing else. */
+function canShowForms(peer: ClientPeer): boolean {
+  const { elicitation } = peer.capabilities();
+  if (typeof elicitation !== "object" || elicitation === null) return false;
+  return "form" in elicitation || !("url" in elicitation);
+}
+
+function reasonOf(error: unknown): string {
+  const text = plainText(error instanceof Error ? error.message : String(error));
+  return `this client could not ask for it: ${text.slice(0, MAX_REASON_CHARS).toWellFormed()}`;
+}

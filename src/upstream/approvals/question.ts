@@ -1,0 +1,145 @@
+import * as z from "zod";
+import type { ToolAnnotations, ToolSummary } from "../../kernel/host-tools.ts";
+import type { PeerMessage } from "../client-peer.ts";
+import type { Mask } from "../mask.ts";
+import { maskArguments } from "../masked-arguments.ts";
+import { escapeTreacherous } from "../relayed-text.ts";
+
+/** Up to this revision the titles of an enum's values stand beside them in `enumNames`; later each in `oneOf`. */
+const LAST_WITH_NAMES = "2025-06-18";
+const MAX_NAME_CHARS = 200;
+/** Calls whose arguments are shown. */
+const MAX_SHOWN = 10;
+/** Characters of arguments in one question: a dialog that is longer is not read. */
+const MAX_ARGUMENTS_CHARS = 4000;
+/** Narrower than in the audit: what a person is to allow must be seen, such as the `key` of what is deleted. */
+const SECRET_NAME =
+  /token|secret|passw|passphrase|credential|bearer|cookie|authorization|(api|access|private)[_-]?key/i;
+const MASKING = { maxTextChars: MAX_ARGUMENTS_CHARS, secretName: SECRET_NAME };
+
+/** What the user can answer. */
+export const CHOICES = ["once", "run", "session", "deny"] as const;
+export type Choice = (typeof CHOICES)[number];
+
+/** Calls of one tool that wait for one answer. */
+export interface Question {
+  readonly server: string;
+  readonly tool: Pick<ToolSummary, "name" | "annotations">;
+  /** The pattern by which they are asked for, with its setting. */
+  readonly rule: string;
+  /** Those of each call. */
+  readonly arguments: readonly unknown[];
+  /** Hides the server's own secrets. */
+  readonly mask: Mask;
+}
+
+/**
+ * The form that asks the user. What comes from the code and from the server cannot pass for ours in it: it is quoted,
+ * on lines of its own that Markdown takes for code, and without what a terminal or a browser would act on.
+ */
+export function renderQuestion(question: Question, revision: string | undefined): PeerMessage {
+  const { server, tool, rule, arguments: all } = question;
+  const times = all.length === 1 ? "" : ` ${all.length} times`;
+  const message = [
+    `Code in Sandpy wants to call the tool ${name(tool.name)} of the server ${name(server)}${times}.`,
+    `The server says of this tool: ${describeAnnotations(tool.annotations)}.`,
+    "Arguments, as the code gives them:",
+    renderArguments(question),
+    `You are asked because of ${rule}. Names and arguments are not Sandpy's words.`,
+  ].join("\n\n");
+  return {
+    method: "elicitation/create",
+    params: {
+      message,
+      requestedSchema: {
+        type: "object",
+        properties: { decision: decisionSchema(titles(all.length), revision) },
+        required: ["decision"],
+      },
+    },
+  };
+}
+
+const answerSchema = z.object({
+  action: z.enum(["accept", "decline", "cancel"]),
+  content: z
+    .object({ decision: z.enum(CHOICES) })
+    .optional()
+    .catch(undefined),
+});
+
+/** What an `ElicitResult` says; `dismissed`: the user closed the form. Whatever is not clear allows nothing. */
+export function parseAnswer(result: unknown): Choice | "dismissed" {
+  const parsed = answerSchema.safeParse(result);
+  if (!parsed.success || parsed.data.action === "decline") return "deny";
+  if (parsed.data.action === "cancel") return "dismissed";
+  return parsed.data.content?.decision ?? "deny";
+}
+
+function titles(count: number): Readonly<Record<Choice, string>> {
+  return {
+    once: count === 1 ? "Allow this call" : `Allow these ${count} calls`,
+    run: "Allow all calls of this tool until this run ends",
+    session: "Allow all calls of this tool in this session",
+    deny: "Deny",
+  };
+}
+
+function decisionSchema(titleOf: Readonly<Record<Choice, string>>, revision: string | undefined) {
+  const base = { type: "string", title: "Decision" };
+  if (revision !== undefined && revision <= LAST_WITH_NAMES) {
+    return { ...base, enum: CHOICES, enumNames: CHOICES.map((choice) => titleOf[choice]) };
+  }
+  return { ...base, oneOf: CHOICES.map((choice) => ({ const: choice, title: titleOf[choice] })) };
+}
+
+function describeAnnotations(annotations: ToolAnnotations | undefined): string {
+  const { title, readOnlyHint, destructiveHint, idempotentHint, openWorldHint } = annotations ?? {};
+  const words = [
+    ...(title === undefined ? [] : [`title ${name(title)}`]),
+    ...say(readOnlyHint, "only reads", "changes things"),
+    ...say(destructiveHint, "can destroy things", "destroys nothing"),
+    ...say(idempotentHint, "does no more when it is repeated", "does more when it is repeated"),
+    ...say(openWorldHint, "reaches the world outside", "stays within itself"),
+  ];
+  return words.length === 0 ? "nothing" : words.join(", ");
+}
+
+function say(claim: boolean | undefined, yes: string, no: string): readonly string[] {
+  return claim === undefined ? [] : [claim ? yes : no];
+}
+
+function renderArguments({ arguments: all, mask }: Question): string {
+  const shown = all.slice(0, MAX_SHOWN);
+  const room = Math.floor(MAX_ARGUMENTS_CHARS / shown.length);
+  const lines = shown.map((args, index) => {
+    const text = harmless(JSON.stringify(maskArguments(args, mask, MASKING)) ?? "");
+    const cut =
+      text.length > room
+        ? `${text.slice(0, room).toWellFormed()} … NOT ALL IS SHOWN: ${text.length - room} characters more`
+        : text;
+    return all.length === 1 ? `    ${cut}` : `    ${index + 1}. ${cut}`;
+  });
+  const more = all.length - shown.length;
+  return [...lines, ...(more > 0 ? [`    … NOT ALL ARE SHOWN: ${more} calls more`] : [])].join("\n");
+}
+
+/** A name in quotes: short, on one line, and no markup. */
+function name(text: string): string {
+  const short = text.length > MAX_NAME_CHARS ? `${text.slice(0, MAX_NAME_CHARS).toWellFormed()}…` : text;
+  return inert(JSON.stringify(short));
+}
+
+/** Nothing that Markdown or HTML would act on. */
+function inert(text: string): string {
+  return harmless(text).replace(/[[\]()`*~|&!]/g, escapeCharacter);
+}
+
+/** JSON stays JSON: no tag and no link begins in it. */
+function harmless(text: string): string {
+  return escapeTreacherous(text).replace(/[<>]|(?<=\])[(:[]/g, escapeCharacter);
+}
+
+function escapeCharacter(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+}
