@@ -67,6 +67,11 @@ export class Pool implements Closable {
     return this.#slots.get(name)?.status ?? "idle";
   }
 
+  /** Why a server whose status is `failed` is that. */
+  fault({ name }: ServerDefinition): BridgeError | undefined {
+    return this.#slots.get(name)?.fault;
+  }
+
   /** Closes what is none of these usable servers any more. */
   retain(definitions: readonly ServerDefinition[]): void {
     const wanted = new Map(definitions.map((definition) => [definition.name, definition]));

@@ -67,6 +67,11 @@ export class ServerSlot {
     return this.#lastFailure === undefined ? "idle" : "failed";
   }
 
+  /** Why there is no process, where it failed. */
+  get fault(): BridgeError | undefined {
+    return this.#live === undefined ? this.#lastFailure?.error : undefined;
+  }
+
   /** Does `work` with the server, started if need be; it is not stopped for being idle meanwhile. */
   async use<T>(
     { signal, peer, isPassing = false }: Use,

@@ -3,7 +3,7 @@ import type { Closable } from "../core/lifecycle.ts";
 import type { Log } from "../core/log.ts";
 import { shellPath } from "../core/shell-word.ts";
 import type { Discovery, DiscoveryProblem, ServerDefinition } from "../discovery/server-definition.ts";
-import type { HostTools } from "../kernel/host-tools.ts";
+import type { HostTools, KnownServer as KnownServerSummary } from "../kernel/host-tools.ts";
 import { AddableServers } from "./added-servers.ts";
 import { Approvals } from "./approvals/approvals.ts";
 import { AuditLog, type AuditLogOptions } from "./audit/audit-log.ts";
@@ -17,6 +17,7 @@ import { Learner } from "./learner.ts";
 import { Pool } from "./pool.ts";
 import { Registry } from "./registry.ts";
 import { Remembered } from "./remembered.ts";
+import { describeKnown } from "./server-finder.ts";
 import { createSessionTools } from "./session-tools.ts";
 import { ToolFinder } from "./tool-finder.ts";
 
@@ -60,6 +61,12 @@ export interface UpstreamOptions {
   readonly limits?: { readonly connectMs?: number; readonly listMs?: number; readonly stopGraceMs?: number };
 }
 
+/** One server as it is now. */
+export interface ServerHealth extends Pick<KnownServerSummary, "name" | "status" | "tools"> {
+  /** Why it failed, or is not usable and what the user can do. */
+  readonly reason: string | null;
+}
+
 /** The upstream servers, shared by all sessions. Who creates it closes it: that ends every server. */
 export interface Upstream extends Closable {
   /**
@@ -75,6 +82,8 @@ export interface Upstream extends Closable {
    * Rejects with an `UPSTREAM_*` error.
    */
   ask(server: string, signal: AbortSignal): Promise<KnownServer>;
+  /** All servers as they are now, each with why it failed or is not usable. Starts and asks none. */
+  health(): Promise<readonly ServerHealth[]>;
   /** What is known of the servers' tools, whether they run or not. */
   readonly catalogue: CatalogueReader;
   /** All definitions. The files are read where they were not yet, or have changed. */
@@ -158,6 +167,15 @@ export function createUpstream(options: UpstreamOptions): Upstream {
       const unusable = explainUnusable(definition, env["HOME"]);
       if (unusable !== undefined) throw notUsable(definition, unusable);
       return learner.ask(definition, signal);
+    },
+    async health() {
+      const { servers } = await registry.current();
+      await catalogue.load(servers);
+      const facts = { status: pool.status.bind(pool), catalogue, home: env["HOME"] };
+      return servers.map((definition) => {
+        const { name, status, reason, tools } = describeKnown(definition, facts);
+        return { name, status, reason: reason ?? pool.fault(definition)?.message ?? null, tools };
+      });
     },
     catalogue,
     definitions: () => registry.current(),

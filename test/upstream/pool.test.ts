@@ -30,6 +30,30 @@ test("uses started at once share one start", async () => {
   ]);
 });
 
+test("tells of each server how it is and why, without starting it", async () => {
+  using journal = createJournal();
+  const failing = scripted("broken", { bootExit: 1, stderr: "no such file" });
+  const off = { ...define("off", {}), availability: { kind: "disabled", reason: "by its file" } } as const;
+  await using rig = createRig([
+    scripted("fx", { tools: { a: {} } }),
+    failing,
+    scripted("rest", { journal: journal.path }),
+    off,
+  ]);
+  await rig.upstream.tools("fx", soon());
+  await faultOf(rig.upstream.connect("broken", soon()));
+
+  const health = await rig.upstream.health();
+
+  expect(health).toEqual([
+    { name: "fx", status: "connected", reason: null, tools: 1 },
+    { name: "broken", status: "failed", reason: expect.stringContaining("no such file"), tools: null },
+    { name: "rest", status: "idle", reason: null, tools: null },
+    { name: "off", status: "disabled", reason: expect.stringContaining("by its file"), tools: null },
+  ]);
+  expect(journal.lines()).toEqual([]);
+});
+
 test("a slow server holds up no other", async () => {
   await using rig = createRig([scripted("slow", { dead: true }), scripted("fx", {})]);
   const stop = new AbortController();
