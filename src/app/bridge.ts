@@ -66,7 +66,7 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
   let memory: Promise<Memory> | undefined;
   const loadMemory = () => {
     memory ??= import("../memory/memory.ts").then(({ createMemory }) =>
-      createMemory({ stateDir: config.stateDir, quotaBytes: config.projectsQuotaBytes, log }),
+      createMemory({ stateDir: config.stateDir, quotaBytes: config.projectsQuotaBytes }),
     );
     return memory;
   };

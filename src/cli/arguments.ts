@@ -5,7 +5,7 @@ import { findNearest } from "../core/nearest.ts";
 /** Values under the declared names; a positional that may be left out is absent. */
 export interface ParsedArguments {
   readonly values: Readonly<Record<string, string | boolean>>;
-  /** What stood after `--`, untouched, or the words of a positional that takes any number. */
+  /** What stood after `--`, untouched, where a command takes that; else the words of a positional that takes any number. */
   readonly rest: readonly string[];
   readonly helpAsked: boolean;
 }
@@ -30,10 +30,19 @@ export function parseArguments(words: readonly string[], declared: ArgsDef): Par
   const many: string[] = [];
   let helpAsked = false;
   let filled = 0;
+  const place = (word: string) => {
+    const name = positionals[filled];
+    if (name === undefined) throw unexpected(word, REST in declared);
+    if (declared[name]?.valueHint === MANY) many.push(word);
+    else {
+      values[name] = word;
+      filled += 1;
+    }
+  };
   for (let index = 0; index < end; index++) {
     const word = words[index] ?? "";
     if (word === "--help" || word === "-h") helpAsked = true;
-    else if (word.startsWith("-") && word !== "-") {
+    else if (word.startsWith("-") && !/^-(\d|$)/.test(word)) {
       const { name, flag, value } = readFlag(word, declared);
       const isList = declared[name]?.valueHint === LIST;
       if (name in values && !isList) throw usage(`${flag} is given twice`);
@@ -44,21 +53,13 @@ export function parseArguments(words: readonly string[], declared: ArgsDef): Par
         const given = value ?? takeValue(words, ++index, end, flag, declared[name]);
         values[name] = name in values ? `${values[name]},${given}` : given;
       }
-    } else {
-      const name = positionals[filled];
-      if (name === undefined) throw unexpected(word, REST in declared);
-      if (declared[name]?.valueHint === MANY) many.push(word);
-      else {
-        values[name] = word;
-        filled += 1;
-      }
-    }
+    } else place(word);
   }
+  const after = words.slice(end + 1);
+  if (!(REST in declared)) for (const word of after) place(word);
   const missing = positionals.slice(filled).find((name) => declared[name]?.required !== false);
   if (missing !== undefined && !helpAsked) throw usage(`${missing.toUpperCase()} is missing`);
-  const rest = words.slice(end + 1);
-  if (rest[0] !== undefined && !(REST in declared)) throw unexpected(rest[0], false);
-  return { values, rest: [...many, ...rest], helpAsked };
+  return { values, rest: REST in declared ? after : many, helpAsked };
 }
 
 /** A `USAGE` error; `hint` says what to type instead. */

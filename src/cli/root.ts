@@ -16,6 +16,7 @@ export const root = defineCommand<ArgsDef>({
     servers: () => import("./servers.ts").then((module) => module.serversCommand),
     tools: () => import("./tools.ts").then((module) => module.toolsCommand),
     auth: () => import("./auth.ts").then((module) => module.authCommand),
+    memory: () => import("./memory/memory.ts").then((module) => module.memoryCommand),
     trust: () => import("./trust.ts").then((module) => module.trustCommand),
   },
 });

@@ -26,19 +26,24 @@ export async function runCli(
   let path = NAME;
   try {
     const [first] = argv;
-    if (first === undefined && !io.stdinIsTerminal) return await call(DEFAULT_COMMAND, [], context);
+    if (first === undefined && !io.stdinIsTerminal) return await runCli([DEFAULT_COMMAND], io, createBridge);
     if (first === undefined) return await print(io, await helpPage(root, NAME));
     if (first.startsWith("-")) return await callRoot(argv, io);
-    if (first === "help") return await runCli([...argv.slice(1, 2), "--help"], io, createBridge);
-    const commands = Object.keys(await subCommandsOf(root));
-    if (!commands.includes(first)) {
-      const hint =
-        didYouMean(first, commands) ??
-        `The commands are: ${commands.join(", ")}. Type "${NAME} --help" for more.`;
-      throw usage(`unknown command ${JSON.stringify(first)}`, hint);
+    if (first === "help") return await runCli([...argv.slice(1), "--help"], io, createBridge);
+    let command: CommandDef = root;
+    let words = argv;
+    // `sandpy memory tools list`: each word that names a command leads one further down.
+    for (;;) {
+      const [word] = words;
+      const commands = await subCommandsOf(command);
+      const names = Object.keys(commands);
+      if (names.length === 0 || word === undefined || word.startsWith("-")) break;
+      if (!names.includes(word)) throw unknownCommand(word, names, path);
+      command = (await resolve<CommandDef>(commands[word])) ?? {};
+      path = `${path} ${word}`;
+      words = words.slice(1);
     }
-    path = `${NAME} ${first}`;
-    return await call(first, argv.slice(1), context);
+    return await call(command, path, words, context);
   } catch (error) {
     const failure = toBridgeError(error);
     io.stderr.write(renderFailure(failure, path));
@@ -61,13 +66,23 @@ async function callRoot(words: readonly string[], io: CliIo): Promise<number> {
   return print(io, `${NAME} ${VERSION} (${COMMIT})\n`);
 }
 
-async function call(name: string, words: readonly string[], context: CliContext): Promise<number> {
-  const command = await resolve<CommandDef>((await subCommandsOf(root))[name]);
-  if (command?.run === undefined) throw new Error(`the command ${name} cannot be run`);
+async function call(
+  command: CommandDef,
+  path: string,
+  words: readonly string[],
+  context: CliContext,
+): Promise<number> {
   const { values, rest, helpAsked } = parseArguments(words, (await resolve<ArgsDef>(command.args)) ?? {});
-  if (helpAsked) return print(context.io, await helpPage(command, `${NAME} ${name}`));
+  // A command of commands does nothing itself.
+  if (helpAsked || command.run === undefined) return print(context.io, await helpPage(command, path));
   const args = { _: [...rest], ...values } as ParsedArgs;
   return (await command.run({ args, rawArgs: [...words], cmd: command, data: context })) as number;
+}
+
+function unknownCommand(word: string, commands: readonly string[], path: string): BridgeError {
+  const hint =
+    didYouMean(word, commands) ?? `The commands are: ${commands.join(", ")}. Type "${path} --help" for more.`;
+  return usage(`unknown command ${JSON.stringify(word)}`, hint);
 }
 
 async function helpPage(command: CommandDef, path: string): Promise<string> {

@@ -28,6 +28,27 @@ export function readMembers(text: string): readonly Member[] {
   }
 }
 
+/** One element of a JSON array: as it was written, and how many characters into the text it stands. */
+export interface JsonElement {
+  readonly text: string;
+  readonly offset: number;
+}
+
+/** The elements of a JSON array, each as it stood there. Throws `SyntaxError` where it is not JSON, or no array. */
+export function readElements(text: string): readonly JsonElement[] {
+  if (!Array.isArray(JSON.parse(text))) throw new SyntaxError("expected an array");
+  const elements: JsonElement[] = [];
+  let at = skipSpace(text, 0) + 1;
+  for (;;) {
+    at = skipSpace(text, at);
+    if (text[at] === "]") return elements;
+    if (text[at] === ",") at = skipSpace(text, at + 1);
+    const end = endOfValue(text, at);
+    elements.push({ text: text.slice(at, end), offset: at });
+    at = end;
+  }
+}
+
 /** Whether text is one JSON value. */
 export function isJson(text: string): boolean {
   try {

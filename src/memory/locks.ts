@@ -31,10 +31,10 @@ interface Entry {
  */
 export class Locks {
   readonly #entries = new Map<string, Entry>();
-  readonly #waitMs: number;
+  readonly waitMs: number;
 
   constructor(waitMs: number) {
-    this.#waitMs = waitMs;
+    this.waitMs = waitMs;
   }
 
   /** Rejects with `LIMIT_EXCEEDED` when one holder keeps it for too long, or as `signal` says. */
@@ -51,7 +51,7 @@ export class Locks {
     else this.#grant(entry);
     try {
       if (entry.file === undefined) {
-        entry.file = await acquireFileLock(path, { waitMs: this.#waitMs, signal });
+        entry.file = await acquireFileLock(path, { waitMs: this.waitMs, signal });
         entry.keptSince = performance.now();
         entry.grantedAt = entry.keptSince;
       }
@@ -86,13 +86,13 @@ export class Locks {
     const since = performance.now();
     try {
       for (;;) {
-        const leftMs = Math.max(entry.grantedAt, since) + this.#waitMs - performance.now();
+        const leftMs = Math.max(entry.grantedAt, since) + this.waitMs - performance.now();
         const patience = sleep(Math.min(Math.max(leftMs, 0), MAX_TIMER_MS), "late" as const, {
           signal: either,
         });
         const first = await Promise.race([turn.promise, patience]);
         if (first === "turn") return;
-        if (Math.max(entry.grantedAt, since) + this.#waitMs <= performance.now()) {
+        if (Math.max(entry.grantedAt, since) + this.waitMs <= performance.now()) {
           throw new BridgeError("LIMIT_EXCEEDED", `${JSON.stringify(path)} was held for too long`);
         }
       }

@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import { BridgeError } from "../core/errors.ts";
-import type { Log } from "../core/log.ts";
 import type {
   FilePiece,
   HostMemory,
@@ -12,31 +11,11 @@ import type {
   ProjectFile,
 } from "../kernel/host-memory.ts";
 import { checkKey, checkMetadata, checkValue } from "./checks.ts";
-import { fromSystem, refuse, shown, unavailable } from "./faults.ts";
+import { refuse } from "./faults.ts";
+import { type Kept, lockSubject, type Subject, withSubject } from "./kept.ts";
 import { MAX_WAITING_HOLDS } from "./limits.ts";
-import type { Held, Locks } from "./locks.ts";
-import type { ProjectFiles } from "./projects/project-files.ts";
-import type { CallerRoot } from "./root.ts";
-import { describe, type MemoryStore, type StoredMemory } from "./store.ts";
-import type { ToolsFile } from "./tools-file.ts";
-
-/** What is kept of one caller; all their sessions share it. */
-export interface Kept {
-  readonly root: CallerRoot;
-  readonly locks: Locks;
-  readonly memories: MemoryStore;
-  readonly tools: ToolsFile;
-  readonly projects: ProjectFiles;
-}
-
-export interface SessionMemoryOptions {
-  readonly leaseMs: number;
-  readonly waitMs: number;
-  readonly log: Log;
-}
-
-/** What a lease is on: the memory of a key, or `null` for the saved tools. */
-type Subject = { readonly key: string } | null;
+import type { Held } from "./locks.ts";
+import { describe, type StoredMemory } from "./store.ts";
 
 interface Hold {
   readonly subject: Subject;
@@ -49,13 +28,16 @@ interface Hold {
 /** What one session may do with what is kept. */
 export class SessionMemory implements HostMemory {
   readonly #kept: Kept;
-  readonly #options: SessionMemoryOptions;
+  readonly #leaseMs: number;
+  readonly #holders: Set<SessionMemory>;
   readonly #holds = new Map<string, Hold>();
   #waiting = 0;
 
-  constructor(kept: Kept, options: SessionMemoryOptions) {
+  /** `leaseMs` is how long something may be held; `holders` are those that hold something. */
+  constructor(kept: Kept, leaseMs: number, holders: Set<SessionMemory>) {
+    this.#holders = holders;
     this.#kept = kept;
-    this.#options = options;
+    this.#leaseMs = leaseMs;
   }
 
   async listMemories(signal: AbortSignal): Promise<MemoryList> {
@@ -75,13 +57,13 @@ export class SessionMemory implements HostMemory {
     checkKey(key);
     checkValue(key, value);
     if (metadata !== null) checkMetadata(key, metadata);
-    return this.#locked({ key }, signal, () => this.#kept.memories.put(key, value, metadata));
+    return withSubject(this.#kept, { key }, signal, () => this.#kept.memories.put(key, value, metadata));
   }
 
   async deleteMemory(key: string, signal: AbortSignal): Promise<boolean> {
     checkKey(key);
     if ((await this.#kept.memories.find(key)) === undefined) return false;
-    return this.#locked({ key }, signal, () => this.#kept.memories.remove(key));
+    return withSubject(this.#kept, { key }, signal, () => this.#kept.memories.remove(key));
   }
 
   async holdMemory(key: string, signal: AbortSignal): Promise<Lease & { readonly memory: Memory | null }> {
@@ -156,7 +138,7 @@ export class SessionMemory implements HostMemory {
     }
     this.#waiting += 1;
     try {
-      const lock = await this.#lock(subject, signal);
+      const lock = await lockSubject(this.#kept, subject, signal);
       try {
         const found = await read();
         signal.throwIfAborted();
@@ -171,17 +153,18 @@ export class SessionMemory implements HostMemory {
   }
 
   #grant(subject: Subject, lock: Held): string {
-    const { leaseMs } = this.#options;
     const lease = randomUUID();
-    const timer = setTimeout(() => void this.release({ lease }), leaseMs);
+    const timer = setTimeout(() => void this.release({ lease }), this.#leaseMs);
     timer.unref();
-    this.#holds.set(lease, { subject, lock, timer, endsAt: Date.now() + leaseMs });
+    this.#holders.add(this);
+    this.#holds.set(lease, { subject, lock, timer, endsAt: Date.now() + this.#leaseMs });
     return lease;
   }
 
   #take(lease: string): Hold | undefined {
     const hold = this.#holds.get(lease);
     this.#holds.delete(lease);
+    if (this.#holds.size === 0) this.#holders.delete(this);
     clearTimeout(hold?.timer);
     return hold;
   }
@@ -199,38 +182,9 @@ export class SessionMemory implements HostMemory {
 
   #lapsed(): BridgeError {
     return refuse(
-      `nothing was changed: the update took longer than the ${this.#options.leaseMs / 1000} s for which something is held, or was stopped`,
+      `nothing was changed: the update took longer than the ${this.#leaseMs / 1000} s for which something is held, or was stopped`,
       "Do the slow work before the update, and let the function only put the new value together.",
     );
-  }
-
-  async #locked<T>(subject: Subject, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-    const lock = await this.#lock(subject, signal);
-    try {
-      return await work();
-    } finally {
-      await lock.release();
-    }
-  }
-
-  async #lock(subject: Subject, signal: AbortSignal): Promise<Held> {
-    const { root, locks } = this.#kept;
-    await root.prepare();
-    const path = root.lockFile(subject === null ? "saved tools" : `memory ${subject.key}`);
-    try {
-      return await locks.acquire(path, signal);
-    } catch (error) {
-      if (signal.aborted) throw error;
-      const what = subject === null ? "the saved tools are" : `the memory ${shown(subject.key)} is`;
-      if (error instanceof BridgeError && error.code === "LIMIT_EXCEEDED") {
-        throw unavailable(
-          `${what} being updated by somebody else, for more than ${this.#options.waitMs / 1000} s now`,
-          "Try again later. A function given to update_memory must not save, delete or update that same key, nor be slow.",
-          error,
-        );
-      }
-      throw fromSystem(error, "locking what is to be changed", path);
-    }
   }
 }
 

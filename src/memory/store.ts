@@ -85,19 +85,30 @@ export class MemoryStore {
 
   /** Creates or replaces; `metadata` of `null` keeps what there is. */
   async put(key: string, value: string, metadata: string | null): Promise<MemoryInfo> {
+    return this.#write(key, (before) => {
+      const now = Date.now() / 1000;
+      const createdAt = before?.createdAt ?? now;
+      return {
+        key,
+        value,
+        metadata: metadata ?? before?.metadata ?? null,
+        createdAt,
+        updatedAt: Math.max(now, createdAt), // the clock may have been set back
+        others: before?.others ?? [],
+      };
+    });
+  }
+
+  /** Creates or replaces with all that a record says, its times included. */
+  async restore(record: MemoryRecord): Promise<void> {
+    await this.#write(record.key, () => record);
+  }
+
+  async #write(key: string, change: (before: MemoryRecord | undefined) => MemoryRecord): Promise<MemoryInfo> {
     const owner = await this.#root.prepare();
     await this.#sweep();
     const before = await this.find(key);
-    const now = Date.now() / 1000;
-    const createdAt = before?.record.createdAt ?? now;
-    const record: MemoryRecord = {
-      key,
-      value,
-      metadata: metadata ?? before?.record.metadata ?? null,
-      createdAt,
-      updatedAt: Math.max(now, createdAt), // the clock may have been set back
-      others: before?.record.others ?? [],
-    };
+    const record = change(before?.record);
     const text = renderRecord(record);
     const bytes = Buffer.byteLength(text);
     const doing = `saving the memory ${shown(key)}`;
@@ -111,7 +122,7 @@ export class MemoryStore {
       throw fromSystem(error, doing, this.#root.memories);
     }
     this.#usage.changed(before?.bytes, bytes);
-    return describe({ name: "", bytes, record });
+    return describe({ bytes, record });
   }
 
   /** Whether there was one. */
@@ -193,7 +204,8 @@ function isPreferred(file: StoredMemory, other: StoredMemory | undefined): boole
   return rank(file) < rank(other);
 }
 
-export function describe({ bytes, record }: StoredMemory): MemoryInfo {
+/** What is told of a memory beside its value. */
+export function describe({ bytes, record }: Pick<StoredMemory, "bytes" | "record">): MemoryInfo {
   return {
     key: record.key,
     created_at: record.createdAt,

@@ -4,7 +4,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Caller } from "../../src/core/caller.ts";
 import { createMemory, type MemoryOptions } from "../../src/memory/memory.ts";
-import { createMemoryLog } from "../helpers/logs.ts";
 
 const { signal } = new AbortController();
 const folders: string[] = [];
@@ -19,7 +18,7 @@ function createStateDir(): string {
 }
 
 function open(stateDir: string, options: Partial<MemoryOptions> = {}, caller?: Caller) {
-  const memory = createMemory({ stateDir, quotaBytes: 64 * 1024 ** 2, log: createMemoryLog(), ...options });
+  const memory = createMemory({ stateDir, quotaBytes: 64 * 1024 ** 2, ...options });
   return memory.openSession(caller);
 }
 

@@ -1,0 +1,113 @@
+import { type ArgsDef, defineCommand } from "citty";
+import { confirm } from "../confirm.ts";
+import type { CliContext } from "../context.ts";
+import { print, printJson } from "../output.ts";
+import { printable } from "../printable.ts";
+import { renderTable, terminalWidth } from "../table.ts";
+import { openDesk } from "./open.ts";
+import { askPython } from "./saved-tools.ts";
+
+const EXIT_REFUSED = 1;
+
+/** `sandpy memory tools list` */
+const listCommand = defineCommand({
+  meta: { name: "list", description: "List the saved tools." },
+  args: { json: { type: "boolean", description: "print JSON" } },
+  run: ({ args, data }) => list(args.json === true, data),
+});
+
+/** `sandpy memory tools show` */
+const showCommand = defineCommand({
+  meta: { name: "show", description: "Print the source of a saved tool, or the whole file." },
+  args: { name: { type: "positional", required: false, description: "the tool; the whole file if absent" } },
+  run: ({ args, data }) => show(args.name, data),
+});
+
+/** `sandpy memory tools delete` */
+const deleteCommand = defineCommand({
+  meta: { name: "delete", description: "Delete a saved tool; asks first at a terminal." },
+  args: {
+    name: { type: "positional", required: true, description: "the tool" },
+    yes: { type: "boolean", alias: "y", description: "do not ask" },
+  },
+  run: ({ args, data }) => remove(args.name, args.yes === true, data),
+});
+
+/** `sandpy memory tools path` */
+const pathCommand = defineCommand({
+  meta: { name: "path", description: "Print the file that the saved tools are in." },
+  args: {},
+  run: async ({ data }) => print(data.io, `${(await openDesk(data)).archive.toolsFile}\n`),
+});
+
+/** `sandpy memory tools` */
+export const toolsCommand = defineCommand<ArgsDef>({
+  meta: { name: "tools", description: "Show and delete the functions that Python saved with save_tool." },
+  subCommands: { list: listCommand, show: showCommand, delete: deleteCommand, path: pathCommand },
+});
+
+/** What the sandbox says of a saved tool, as far as it is shown. */
+interface SavedTool {
+  readonly name: string;
+  readonly signature: string;
+  readonly description: string;
+}
+
+const COLUMNS = [
+  { title: "NAME", minWidth: undefined },
+  { title: "SIGNATURE", minWidth: 20 },
+  { title: "DESCRIPTION", minWidth: 16 },
+] as const;
+
+async function list(json: boolean, context: CliContext): Promise<number> {
+  const { io } = context;
+  const desk = await openDesk(context);
+  // Without a file there is nothing to ask Python about.
+  const entries = (await desk.archive.readTools()) === "" ? [] : parseTools(await askPython(LIST, context));
+  if (json) return printJson(io, entries);
+  if (entries.length === 0) {
+    return print(io, "No tool is saved yet. Python saves a function with save_tool(function).\n");
+  }
+  const rows = entries.map(({ name, signature, description }) =>
+    [name, signature, description].map((cell) => printable(cell.split("\n")[0] ?? "")),
+  );
+  return print(io, `${renderTable(COLUMNS, rows, terminalWidth(io.stdout)).join("\n")}\n`);
+}
+
+const FIELDS =
+  '{"name": _entry["tool"], "signature": _entry.get("signature", ""), "description": _entry["description"]}';
+const LIST = `[${FIELDS} for _entry in runtime.list_saved_tools()]`;
+
+function parseTools(answer: unknown): readonly SavedTool[] {
+  const text = (value: unknown) => (typeof value === "string" ? value : "");
+  return (Array.isArray(answer) ? (answer as readonly Readonly<Record<string, unknown>>[]) : []).map(
+    (entry) => ({
+      name: text(entry["name"]),
+      signature: text(entry["signature"]),
+      description: text(entry["description"]),
+    }),
+  );
+}
+
+async function show(name: string | undefined, context: CliContext): Promise<number> {
+  const { io } = context;
+  const desk = await openDesk(context);
+  const source =
+    name === undefined
+      ? await desk.archive.readTools()
+      : String(await askPython(`runtime.show_saved_tool(${JSON.stringify(name)})`, context));
+  const isTerminal = terminalWidth(io.stdout) !== undefined;
+  const text = isTerminal ? source.split("\n").map(printable).join("\n") : source;
+  return print(io, text === "" || text.endsWith("\n") ? text : `${text}\n`);
+}
+
+async function remove(name: string, yes: boolean, context: CliContext): Promise<number> {
+  const { io } = context;
+  const shown = printable(JSON.stringify(name));
+  if (!yes && io.stdinIsTerminal && !(await confirm(io, `Delete the saved tool ${shown} for good?`))) {
+    io.stderr.write("Nothing was deleted.\n");
+    return EXIT_REFUSED;
+  }
+  await askPython(`[runtime.delete_saved_tool(${JSON.stringify(name)}), None][1]`, context);
+  return print(io, `Deleted ${shown}.\n`);
+}

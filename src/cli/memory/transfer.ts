@@ -1,0 +1,58 @@
+import { defineCommand } from "citty";
+import { replaceFile } from "../../core/atomic-file.ts";
+import { usage } from "../arguments.ts";
+import type { CliContext } from "../context.ts";
+import { print } from "../output.ts";
+import { openDesk, reportUnreadable } from "./open.ts";
+import { readText } from "./read-text.ts";
+
+/** `sandpy memory export` */
+export const exportCommand = defineCommand({
+  meta: { name: "export", description: "Write all memories as one JSON array." },
+  args: {
+    file: { type: "positional", required: false, description: 'the file to write; stdout if absent or "-"' },
+  },
+  run: ({ args, data }) => exportTo(args.file ?? "-", data),
+});
+
+/** `sandpy memory import` */
+export const importCommand = defineCommand({
+  meta: { name: "import", description: "Take over exported memories; those of the same key are replaced." },
+  args: { file: { type: "positional", required: true, description: 'the file to read, or "-" for stdin' } },
+  run: ({ args, data }) => importFrom(args.file, data),
+});
+
+async function exportTo(file: string, context: CliContext): Promise<number> {
+  const { io } = context;
+  const desk = await openDesk(context);
+  const { memories, unreadable } = await desk.memory.listMemories(desk.signal);
+  const text = await desk.archive.exportAll(desk.signal);
+  reportUnreadable(io, unreadable, desk);
+  if (file === "-") return print(io, text);
+  try {
+    await replaceFile(file, text);
+  } catch (error) {
+    const { code = "" } = error as NodeJS.ErrnoException;
+    throw usage(
+      `${JSON.stringify(file)} cannot be written (${code})`,
+      'Give another file, or "-" for stdout.',
+    );
+  }
+  return print(io, `Wrote ${count(memories.length)} to ${JSON.stringify(file)}.\n`);
+}
+
+async function importFrom(file: string, context: CliContext): Promise<number> {
+  const { io } = context;
+  const text = await readText(file, io.stdin);
+  const desk = await openDesk(context);
+  const { created, replaced } = await desk.archive.importAll(
+    text,
+    file === "-" ? "stdin" : file,
+    desk.signal,
+  );
+  return print(io, `Imported ${count(created + replaced)}: ${created} new, ${replaced} replaced.\n`);
+}
+
+function count(memories: number): string {
+  return memories === 1 ? "1 memory" : `${memories} memories`;
+}
