@@ -89,6 +89,8 @@ def _missing_module(error: Any, found: re.Match[str], names: Names) -> str:
         return "it is not needed: `display(value)` is there without import, and shows images as images"
     if name.startswith("mcp."):
         return server_name("mcp_" + name.rpartition(".")[2], names)
+    if name == "user_tools":
+        return "no tool is saved yet: save_tool(function) keeps a function of the session"
     if not name or "." in name:
         return ""
     if name == "nest_asyncio":

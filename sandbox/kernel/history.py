@@ -80,6 +80,16 @@ def getfile(object: Any) -> str:
     return _getfile(object)
 
 
+def keep(source: str, filename: str) -> None:
+    """Lets tracebacks and `inspect` show lines of what is no cell."""
+    _cache[filename] = (len(source), None, split_lines(source.replace("\r\n", "\n").replace("\r", "\n")), filename)
+
+
+def newest_first() -> list[tuple[str, list[str]]]:
+    """Returns the names and lines of the cells, the newest first."""
+    return [(name, _cache[name][2]) for name in reversed(history.sizes) if name in _cache]
+
+
 def line_of(filename: str, number: int) -> str | None:
     """Returns a line of a cell; None where there is no such line."""
     lines = _cache[filename][2] if filename in _cache else []

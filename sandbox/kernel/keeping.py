@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable
 
-    from .rpc import Rpc
+    from .names import Names
 
 _frame = sys._getframe
 
@@ -18,15 +18,55 @@ _frame = sys._getframe
 class Kept:
     """What the functions share, made when one of them needs it."""
 
-    def __init__(self, rpc: Rpc) -> None:
-        self.rpc = rpc
+    def __init__(self, names: Names) -> None:
+        self.names = names
         self.made: dict[str, Any] = {}
+        self.changed = False
 
     @property
     def memories(self) -> Any:
         """The memories of the user."""
         # Threads that come here at once must get the same.
-        return self.made.get("memories") or self.made.setdefault("memories", load(".memory").Memories(self.rpc))
+        found = self.made.get("memories")
+        return found or self.made.setdefault("memories", load(".memory").Memories(self.names.directory.rpc))
+
+    @property
+    def saved(self) -> Any:
+        """The file of saved tools as this session knows it."""
+        return self.made.get("saved") or self.made.setdefault("saved", load(".saved").Saved(self.names))
+
+    @property
+    def tools(self) -> Any:
+        """The saved tools of the user."""
+        found = self.made.get("tools")
+        return found or self.made.setdefault("tools", load(".saving").Tools(self.names, self.memories, self.saved))
+
+    def notice(self, state: str | None) -> None:
+        """Takes what the host says of the user's files: None for what it said last."""
+        self.changed = self.changed or bool(state)
+
+    def before(self, source: str) -> None:
+        """Has the saved tools ready for a cell that is about to run: read anew where the user's files changed, and
+        there where the cell names them."""
+        if self.changed:
+            try:
+                load(".twofold").run(self.tools.newest(False), False)
+            except RuntimeError as error:
+                self.saved.notes.append(f"the saved tools could not be read: {error}")
+            except ValueError:  # no Python, which is noted already
+                pass
+            self.changed = False
+        if "saved" in self.made:
+            self.saved.mentioned(source)
+
+    def share(self, injected: dict[str, Any]) -> None:
+        """Lets saved tools see the names that every session has."""
+        if "saved" in self.made:
+            self.saved.share(injected)
+
+    def after(self) -> str:
+        """Words what there is to say of the saved tools at the end of a cell, "" for nothing."""
+        return self.saved.report() if "saved" in self.made else ""
 
 
 def memory_functions(kept: Kept) -> list[Any]:
@@ -80,3 +120,34 @@ def memory_functions(kept: Kept) -> list[Any]:
         memory_exists,
         get_memory_info,
     ]
+
+
+def tool_functions(kept: Kept) -> tuple[Any, list[Any]]:
+    """Makes those about saved tools: `save_tool`, which is global too, and the others."""
+
+    def save_tool(function: Any, *more: Any) -> Any:
+        """Keeps a function of the session, with the imports, helpers and constants that it needs: every later session
+        has it under its name. Saving it again replaces it. Also `@save_tool` before `def`."""
+        twofold, frame, tools = load(".twofold"), _frame(1), kept.tools
+        awaited = twofold.is_awaited(frame)
+        return twofold.run(tools.save(function, more, frame.f_lineno, awaited), awaited)
+
+    def list_saved_tools() -> list[dict[str, Any]]:
+        """The saved tools, as documentation entries."""
+        twofold, tools = load(".twofold"), kept.tools
+        awaited = twofold.is_awaited(_frame(1))
+        return twofold.run(tools.list(awaited), awaited)
+
+    def show_saved_tool(name: str) -> str:
+        """The source of a saved tool."""
+        twofold, tools = load(".twofold"), kept.tools
+        awaited = twofold.is_awaited(_frame(1))
+        return twofold.run(tools.show(name, awaited), awaited)
+
+    def delete_saved_tool(name: str) -> str:
+        """Deletes a saved tool; imports, helpers and constants that it used stay in the file."""
+        twofold, tools = load(".twofold"), kept.tools
+        awaited = twofold.is_awaited(_frame(1))
+        return twofold.run(tools.delete(name, awaited), awaited)
+
+    return save_tool, [list_saved_tools, show_saved_tool, delete_saved_tool]

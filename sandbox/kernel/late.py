@@ -21,15 +21,15 @@ _NEEDED = (
     "_weakrefset annotationlib array ast asyncio base64 binascii codeop collections concurrent contextlib "
     "contextvars copy copyreg dataclasses difflib dis enum functools hashlib heapq importlib inspect io itertools "
     "json keyword linecache locale logging math opcode operator queue re reprlib select selectors signal socket "
-    "ssl sre_compile sre_constants sre_parse string struct subprocess textwrap threading token tokenize traceback "
-    "types typing unicodedata warnings weakref"
+    "ssl sre_compile sre_constants sre_parse string struct subprocess symtable textwrap threading token tokenize "
+    "traceback types typing unicodedata warnings weakref"
 )
 NEEDED = frozenset(_NEEDED.split())
 
 # Ours that a first result can do without.
 _OURS = (
-    *("advice", "docs", "images", "listing", "manual", "memory", "pretty", "resources", "servers", "twofold"),
-    "unlisted",
+    *("advice", "docs", "images", "listing", "manual", "memory", "pretty", "resources", "saving", "servers"),
+    *("twofold", "unlisted"),
 )
 
 _find_spec = PathFinder.find_spec

@@ -34,5 +34,12 @@ raises `MCPError`. Many at once: `await asyncio.gather(*calls)`. Without await: 
 - `await runtime.list_resources(server)`, `await runtime.read_resource(server, uri)`: `.text`, `.data`, `.images`
 - `await runtime.list_prompts(server)`, `await runtime.get_prompt(server, name, {"argument": "text"})`: `.text`
 
+## Keep beyond the session
+
+- `save_memory(key, value)`, `load_memory(key, default=None)`, `update_memory(key, lambda old: new)`,
+  `list_memories()`, `delete_memory(key)`: JSON values; no import, no await
+- `save_tool(function)` keeps a function of the session with what it needs; every session then has it under its name,
+  and search finds it. `runtime.list_saved_tools()`, `runtime.delete_saved_tool(name)`
+
 Keep large data in variables and print only what you need to see.
 """

@@ -30,7 +30,7 @@ class Names:
         self.directory = Directory(rpc)
         self.importer = Importer(self.directory)
         self.servers = Servers(self.directory)
-        self.kept = Kept(rpc)
+        self.kept = Kept(self)
         self.runtime, self.shared = make_runtime(self.directory, self.add, self.kept)
         self.mcp = make_package(self.directory, runtime=self.runtime, servers=self.servers)
         self.known: list[dict[str, Any]] | None = None
@@ -100,3 +100,4 @@ class Names:
             if found is missing or found is self.injected.get(name, missing):
                 namespace[name] = value
         self.injected = self.importer.injected = self.directory.reserved = wanted
+        self.kept.share(wanted)

@@ -153,7 +153,7 @@ class Runner:
         if _getpid() != self.pid:
             self.leave_fork(outcome)
         try:
-            self.console.note(self.rpc.unawaited.report(outcome["status"] == "error"))
+            self.console.note(self.names.kept.after() + self.rpc.unawaited.report(outcome["status"] == "error"))
             self.console.flush()
             self.wire.send(outcome)
         except BaseException as error:
@@ -168,6 +168,7 @@ class Runner:
             self.set_loop()
         self.display.begin(frame["id"])
         self.names.update(frame["servers"], frame["loaded"])
+        self.names.kept.notice(frame.get("projects"))
         if frame.get("argv") is not None:
             sys.argv = list(frame["argv"])
         if frame.get("filename") is not None:
@@ -180,6 +181,7 @@ class Runner:
         try:
             cell = compile_cell(source, filename or f"<cell {self.count}>")
             interrupts.begin(number)
+            self.names.kept.before(source)
             if cell.is_async:
                 coroutine = cell.run_async(self.namespace)
                 value = self.loop.run(coroutine, lambda soften: setattr(interrupts, "soften", soften))

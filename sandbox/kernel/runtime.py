@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 
 from .directory import UnknownServerError, UnknownToolError, unknown
-from .keeping import memory_functions
+from .keeping import memory_functions, tool_functions
 from .late import load
 from .results import Image, MCPError, MCPTimeoutError, MemoryStoreError, Record, ToolResult
+from .rpc import answered
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,23 +30,17 @@ def make_runtime(
 ) -> tuple[ModuleType, dict[str, Any]]:
     """Builds the module, and with it those of its functions that are global too; `add` makes servers usable that the
     host just named."""
-    helpers = Helpers(directory, add)
+    helpers = Helpers(directory, add, kept)
     runtime = type(sys)("mcp.runtime", "Finds and calls the tools of the user's MCP servers.")
-    shared = memory_functions(kept)
-    functions = [*_server_functions(helpers), *_tool_functions(helpers), *_resource_functions(helpers), *shared]
+    save_tool, about_saved = tool_functions(kept)
+    shared = [*memory_functions(kept), save_tool]
+    more = [*_resource_functions(helpers), *shared, *about_saved]
+    functions = [*_server_functions(helpers), *_tool_functions(helpers), *more]
     for function in functions:
         function.__module__ = "mcp.runtime"
         function.__qualname__ = function.__name__
-    classes = (
-        Image,
-        MCPError,
-        MCPTimeoutError,
-        MemoryStoreError,
-        Record,
-        ToolResult,
-        UnknownServerError,
-        UnknownToolError,
-    )
+    classes = (Image, MCPError, MCPTimeoutError, MemoryStoreError, Record, ToolResult)
+    classes += (UnknownServerError, UnknownToolError)
     vars(runtime).update({each.__name__: each for each in (*functions, *classes)})
     # Without most classes, of which help(runtime) would show every method, for ten thousand tokens.
     runtime.__all__ = sorted(each.__name__ for each in (*functions, MCPError, MemoryStoreError))
@@ -55,8 +50,9 @@ def make_runtime(
 class Helpers:
     """What the functions share."""
 
-    def __init__(self, directory: Directory, add: Callable[[list[dict[str, Any]]], None]) -> None:
+    def __init__(self, directory: Directory, add: Callable[[list[dict[str, Any]]], None], kept: Kept) -> None:
         self.directory = directory
+        self.kept = kept
         self.rpc = directory.rpc
         self.add = add
 
@@ -96,6 +92,10 @@ class Helpers:
                     if same(each[key]):
                         return docs.OneDoc([docs.entry(server, each, full)])
         raise MCPError(unknown("tool", wanted, [each["name"] for each in tools]), name, None, "unknown")
+
+    def saved(self, server: object) -> bool:
+        """Tells whether a name stands for the saved tools, and not for a server."""
+        return server == "user_tools" and server not in self.directory.servers and server not in self.directory.aliases
 
 
 def check_detail(detail: object) -> None:
@@ -203,6 +203,8 @@ def _tool_functions(helpers: Helpers) -> list[Any]:
     def query_tool_docs(server: str, tool: str | None = None, detail: str = "summary") -> PendingCall:
         """Documents the tools of a server, or one tool; detail="full" adds the schemas. To be awaited."""
         check_detail(detail)
+        if helpers.saved(server):
+            return answered(helpers.kept.tools.docs(tool, detail == "full"))
 
         def show(name: str, tools: list[dict[str, Any]]) -> Any:
             return helpers.documented(name, tools, tool, detail)
@@ -221,8 +223,12 @@ def _tool_functions(helpers: Helpers) -> list[Any]:
         words, most = " ".join(map(str, query)) if isinstance(query, (list, tuple)) else str(query), check_limit(limit)
 
         def show(answer: dict[str, Any]) -> Any:
-            return load(".docs").found(answer, words, most, detail == "full")
+            found = load(".docs").found(answer, words, most, detail == "full")
+            return helpers.kept.tools.found(found, words, most, detail == "full") if server is None else found
 
+        if helpers.saved(server):
+            nothing = load(".docs").Found([], f"no saved tool for {words!r}")
+            return answered(helpers.kept.tools.found(nothing, words, most, detail == "full"))
         params = {"query": words, "limit": most, "server": None if server is None else directory.resolve(server)}
         return directory.rpc.request("search_tools", params, f"runtime.search_tool_docs({words!r})", show)
 

@@ -34,6 +34,10 @@ def head_of(line: bytes) -> tuple[str, int] | None:
     return kind[len(_TYPE) :].decode("ascii", "replace"), int(digits)
 
 
+class ForkedError(RuntimeError):
+    """A process that user code forked wants something of the host."""
+
+
 class Wire:
     """Both pipes. `shield` keeps an interrupt from cutting a frame in two."""
 
@@ -54,10 +58,10 @@ class Wire:
         self.frames_in = self.frames_out = -1
 
     def send(self, frame: dict[str, Any]) -> None:
-        """Sends a frame. Raises what `encode` raises, or RuntimeError in a forked process."""
+        """Sends a frame. Raises what `encode` raises, or ForkedError in a forked process."""
         if _getpid() != self.pid:
             message = "only the process that runs the cell can reach the host, not one that it forked"
-            raise RuntimeError(message)
+            raise ForkedError(message)
         line = encode(frame, self.max_bytes).encode("ascii")
         with self.shield, self.lock:
             # The first LF ends what user code may have left in the pipe; empty lines mean nothing.

@@ -10,12 +10,14 @@ import directory from "../../sandbox/kernel/directory.py" with { type: "text" };
 import display from "../../sandbox/kernel/display.py" with { type: "text" };
 import docs from "../../sandbox/kernel/docs.py" with { type: "text" };
 import figures from "../../sandbox/kernel/figures.py" with { type: "text" };
+import gather from "../../sandbox/kernel/gather.py" with { type: "text" };
 import hello from "../../sandbox/kernel/hello.py" with { type: "text" };
 import hints from "../../sandbox/kernel/hints.py" with { type: "text" };
 import history from "../../sandbox/kernel/history.py" with { type: "text" };
 import images from "../../sandbox/kernel/images.py" with { type: "text" };
 import importer from "../../sandbox/kernel/importer.py" with { type: "text" };
 import interrupts from "../../sandbox/kernel/interrupts.py" with { type: "text" };
+import judged from "../../sandbox/kernel/judged.py" with { type: "text" };
 import keeping from "../../sandbox/kernel/keeping.py" with { type: "text" };
 import late from "../../sandbox/kernel/late.py" with { type: "text" };
 import listing from "../../sandbox/kernel/listing.py" with { type: "text" };
@@ -25,11 +27,13 @@ import meant from "../../sandbox/kernel/meant.py" with { type: "text" };
 import measure from "../../sandbox/kernel/measure.py" with { type: "text" };
 import memory from "../../sandbox/kernel/memory.py" with { type: "text" };
 import names from "../../sandbox/kernel/names.py" with { type: "text" };
+import origin from "../../sandbox/kernel/origin.py" with { type: "text" };
 import outlet from "../../sandbox/kernel/outlet.py" with { type: "text" };
 import parameters from "../../sandbox/kernel/parameters.py" with { type: "text" };
 import parts from "../../sandbox/kernel/parts.py" with { type: "text" };
 import pretty from "../../sandbox/kernel/pretty.py" with { type: "text" };
 import processes from "../../sandbox/kernel/process.py" with { type: "text" };
+import rehearsal from "../../sandbox/kernel/rehearsal.py" with { type: "text" };
 import relay from "../../sandbox/kernel/relay.py" with { type: "text" };
 import render from "../../sandbox/kernel/render.py" with { type: "text" };
 import repair from "../../sandbox/kernel/repair.py" with { type: "text" };
@@ -38,12 +42,15 @@ import results from "../../sandbox/kernel/results.py" with { type: "text" };
 import rpc from "../../sandbox/kernel/rpc.py" with { type: "text" };
 import runner from "../../sandbox/kernel/runner.py" with { type: "text" };
 import runtime from "../../sandbox/kernel/runtime.py" with { type: "text" };
+import saved from "../../sandbox/kernel/saved.py" with { type: "text" };
+import saving from "../../sandbox/kernel/saving.py" with { type: "text" };
 import schema from "../../sandbox/kernel/schema.py" with { type: "text" };
 import servers from "../../sandbox/kernel/servers.py" with { type: "text" };
 import spill from "../../sandbox/kernel/spill.py" with { type: "text" };
 import supervisor from "../../sandbox/kernel/supervisor.py" with { type: "text" };
 import suppress from "../../sandbox/kernel/suppress.py" with { type: "text" };
 import tidy from "../../sandbox/kernel/tidy.py" with { type: "text" };
+import toolfile from "../../sandbox/kernel/toolfile.py" with { type: "text" };
 import tools from "../../sandbox/kernel/tools.py" with { type: "text" };
 import turns from "../../sandbox/kernel/turns.py" with { type: "text" };
 import twofold from "../../sandbox/kernel/twofold.py" with { type: "text" };
@@ -64,12 +71,14 @@ const FILES: Readonly<Record<string, string>> = {
   "display.py": display,
   "docs.py": docs,
   "figures.py": figures,
+  "gather.py": gather,
   "hello.py": hello,
   "hints.py": hints,
   "history.py": history,
   "images.py": images,
   "importer.py": importer,
   "interrupts.py": interrupts,
+  "judged.py": judged,
   "keeping.py": keeping,
   "late.py": late,
   "listing.py": listing,
@@ -79,11 +88,13 @@ const FILES: Readonly<Record<string, string>> = {
   "measure.py": measure,
   "memory.py": memory,
   "names.py": names,
+  "origin.py": origin,
   "parameters.py": parameters,
   "outlet.py": outlet,
   "parts.py": parts,
   "pretty.py": pretty,
   "process.py": processes,
+  "rehearsal.py": rehearsal,
   "relay.py": relay,
   "render.py": render,
   "repair.py": repair,
@@ -92,12 +103,15 @@ const FILES: Readonly<Record<string, string>> = {
   "rpc.py": rpc,
   "runner.py": runner,
   "runtime.py": runtime,
+  "saved.py": saved,
+  "saving.py": saving,
   "schema.py": schema,
   "servers.py": servers,
   "spill.py": spill,
   "supervisor.py": supervisor,
   "suppress.py": suppress,
   "tidy.py": tidy,
+  "toolfile.py": toolfile,
   "tools.py": tools,
   "turns.py": turns,
   "twofold.py": twofold,

@@ -56,7 +56,7 @@ class Advice(unittest.TestCase):
             ("[true]", "JSON's true is True in Python"),
             ("await runtime.list_tools()", "name a server, one of 'fx', 'my-server'"),
             ("await runtime.query_tool_docs()", "name a server, one of 'fx', 'my-server'"),
-            ("runtime.other('fx')", "call_tool, capability_summary, delete_memory, describe_server"),
+            ("runtime.other('fx')", "call_tool, capability_summary, delete_memory, delete_saved_tool"),
             ("runtime.get_tools('fx')", "did you mean `runtime.list_tools(server)`?"),
             ("runtime.search('x')", "did you mean `runtime.search_tool_docs(query, limit=5"),
             ("await search_tools('x')", "did you mean `runtime.search_tool_docs(query, limit=5"),
