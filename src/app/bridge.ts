@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Config } from "../config/config.ts";
 import { detectEngine } from "../container/detect.ts";
 import { type BridgeEvents, createBridgeEvents, createSessionRef } from "../core/bridge-events.ts";
-import { LOCAL_CALLER } from "../core/caller.ts";
+import { type Caller, LOCAL_CALLER } from "../core/caller.ts";
 import { type Closable, Scope } from "../core/lifecycle.ts";
 import type { Log } from "../core/log.ts";
 import { VERSION } from "../core/version.ts";
@@ -14,6 +14,7 @@ import type { KernelSource } from "../session/kernel-source.ts";
 import type { Session } from "../session/session.ts";
 import type { ClientPeer } from "../upstream/client-peer.ts";
 import type { Upstream } from "../upstream/upstream.ts";
+import type { HttpServing } from "./http-service.ts";
 import { KernelLauncher, type KernelLauncherOptions } from "./kernel-launcher.ts";
 import { createServerNames } from "./server-names.ts";
 import { createSessionRunner } from "./session-runner.ts";
@@ -44,6 +45,8 @@ export interface Bridge extends Closable {
   openSession(): Promise<Session>;
   /** Serves one MCP client over a pair of streams; the connection is one session. */
   serveStdio(io: { readonly stdin: Readable; readonly stdout: Writable }): StdioServing;
+  /** Serves MCP clients by HTTP, as `config.http` says. Throws `CONFIG_INVALID` or `HTTP_LISTEN_FAILED`. */
+  serveHttp(): Promise<HttpServing>;
 }
 
 /**
@@ -99,14 +102,18 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
     Promise.all([pool.close(), ...[...sessions].map((session) => session.close("shutdown"))]),
   );
 
-  const openSession = async (kernels: KernelSource, peer?: ClientPeer): Promise<Session> => {
+  const openSession = async (
+    kernels: KernelSource,
+    peer?: ClientPeer,
+    caller: Caller = LOCAL_CALLER,
+  ): Promise<Session> => {
     const [{ createSession }, { parseRpc }, upstreamServers, kept] = await Promise.all([
       import("../session/python-session.ts"),
       import("../kernel/rpc.ts"),
       loadUpstream(),
       loadMemory(),
     ]);
-    const ref = createSessionRef(LOCAL_CALLER);
+    const ref = createSessionRef(caller);
     const session = createSession({
       ref,
       events,
@@ -125,6 +132,16 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
     return session;
   };
 
+  const createServerOptions = (upstreamServers: Upstream) => ({
+    name: "sandpy",
+    version: VERSION,
+    defaults: { timeoutSeconds: config.timeoutMs / 1000, maxTimeoutSeconds: config.maxTimeoutMs / 1000 },
+    outputMode: config.outputMode,
+    log,
+    servers: createServerNames(upstreamServers),
+    manual: MANUAL,
+  });
+
   const close = () => {
     closing.abort();
     return scope.close();
@@ -134,11 +151,6 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
     events,
     openSession: () => openSession(createLauncher({ pullWaitMs: SHELL_PULL_WAIT_MS, wholeOutput: true })),
     serveStdio(io) {
-      const { outputMode } = config;
-      const defaults = {
-        timeoutSeconds: config.timeoutMs / 1000,
-        maxTimeoutSeconds: config.maxTimeoutMs / 1000,
-      };
       return serveOnceSpokenTo({
         stdin: io.stdin,
         async onClient() {
@@ -155,21 +167,11 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
           const peer = new McpClientPeer();
           const session = await openSession(pool, peer);
           const runner = createSessionRunner(session, config);
-          const servers = createServerNames(upstreamServers);
+          const options = createServerOptions(upstreamServers);
           const serving = serveStdio({
             createServer(shutdown) {
               pool.warm(); // unless that was done when the client began to speak
-              return createServer(runner, {
-                name: "sandpy",
-                version: VERSION,
-                defaults,
-                outputMode,
-                log,
-                shutdown,
-                peer,
-                servers,
-                manual: MANUAL,
-              });
+              return createServer(runner, { ...options, shutdown, peer });
             },
             log,
             stdin,
@@ -177,6 +179,30 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
           });
           void serving.done.then(() => upstreamServers.forget(peer));
           return serving;
+        },
+      });
+    },
+    async serveHttp() {
+      const [{ serveHttp }, upstreamServers] = await Promise.all([
+        import("./http-service.ts"),
+        loadUpstream(),
+      ]);
+      return serveHttp({
+        config,
+        log,
+        server: createServerOptions(upstreamServers),
+        onClient: () => pool.warm(),
+        routes: [],
+        async connect({ caller, peer }) {
+          const session = await openSession(pool, peer, caller);
+          return {
+            runner: createSessionRunner(session, config),
+            async close() {
+              upstreamServers.forget(peer);
+              sessions.delete(session);
+              await session.close();
+            },
+          };
         },
       });
     },

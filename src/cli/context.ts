@@ -25,6 +25,8 @@ export interface CliIo {
 export interface CliBridge {
   openSession(): Promise<CliSession>;
   serveStdio(io: { readonly stdin: Readable; readonly stdout: Writable }): CliService;
+  /** Resolves when it listens. */
+  serveHttp(): Promise<CliService & { readonly url: string }>;
   close(): Promise<void>;
 }
 

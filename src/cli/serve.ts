@@ -5,33 +5,55 @@ import type { ConfigOverrides } from "../config/load.ts";
 import { loadSettings } from "../config/load-file.ts";
 import { BridgeError } from "../core/errors.ts";
 import { withDeadline } from "../core/lifecycle.ts";
-import { createLog } from "../core/log.ts";
+import { createLog, type Log } from "../core/log.ts";
 import { VERSION } from "../core/version.ts";
-import type { CliContext } from "./context.ts";
-import { SETTING_FLAGS, settingOverrides } from "./setting-flags.ts";
+import { usage } from "./arguments.ts";
+import type { CliBridge, CliContext, CliIo, CliService } from "./context.ts";
+import { HTTP_FLAGS, SETTING_FLAGS, settingOverrides } from "./setting-flags.ts";
 
 /** With the 4 s at most that replies get, the process is gone before clients lose their patience. */
 const CLOSE_MS = 5000;
 
 /** `sandpy serve` */
 export const serveCommand = defineCommand({
-  meta: { name: "serve", description: "Serve MCP over stdin and stdout, as MCP clients start it." },
-  args: SETTING_FLAGS,
-  run: ({ args, data }) => serve(settingOverrides(args), data),
+  meta: {
+    name: "serve",
+    description: "Serve MCP over stdin and stdout, as MCP clients start it, or by HTTP, for several of them.",
+  },
+  args: {
+    http: {
+      type: "boolean",
+      description: "serve by streamable HTTP; the flags that follow are for it alone",
+    },
+    ...HTTP_FLAGS,
+    ...SETTING_FLAGS,
+  },
+  run({ args, data }) {
+    const lonely = Object.keys(HTTP_FLAGS).find((flag) => args.http !== true && flag in args);
+    if (lonely !== undefined) throw usage(`--${lonely} is for serving by HTTP`, "Add --http.");
+    return serve(settingOverrides(args), args.http === true, data);
+  },
 });
 
-async function serve(overrides: ConfigOverrides, { io, createBridge }: CliContext): Promise<number> {
+async function serve(
+  overrides: ConfigOverrides,
+  isHttp: boolean,
+  { io, createBridge }: CliContext,
+): Promise<number> {
   const config = await loadSettings(io.env, overrides);
   refuseToServeItself(config);
   const log = createLog(config.logLevel, (line) => io.stderr.write(line));
   const bridge = await createBridge(config, { log });
-  const service = bridge.serveStdio({ stdin: io.stdin, stdout: io.stdout });
+  const stop = new AbortController();
+  let service: CliService | undefined;
   const forget = io.onStopSignal((signal) => {
     log.debug("stopping", { signal });
-    void service.close();
+    stop.abort();
+    void service?.close();
   });
-  log.info("serving MCP on stdio", { version: VERSION });
   try {
+    service = await (isHttp ? serveHttp(bridge, io) : serveStdio(bridge, io, log));
+    if (stop.signal.aborted) void service.close();
     await service.done;
     return 0;
   } finally {
@@ -40,6 +62,19 @@ async function serve(overrides: ConfigOverrides, { io, createBridge }: CliContex
     );
     forget();
   }
+}
+
+function serveStdio(bridge: CliBridge, { stdin, stdout }: CliIo, log: Log): CliService {
+  const service = bridge.serveStdio({ stdin, stdout });
+  log.info("serving MCP on stdio", { version: VERSION });
+  return service;
+}
+
+/** Where it listens is said at every level of the log: with port 0 nobody else knows. */
+async function serveHttp(bridge: CliBridge, { stderr }: CliIo): Promise<CliService> {
+  const service = await bridge.serveHttp();
+  stderr.write(`sandpy: serving MCP at ${service.url}\n`);
+  return service;
 }
 
 /** A wrapper can hide from discovery that a configured server is ourselves; each copy would start the next one. */

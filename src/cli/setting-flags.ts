@@ -21,6 +21,43 @@ export const SETTING_FLAGS = {
   "no-audit": { type: "boolean", description: "do not write down which tools are called" },
 } as const satisfies ArgsDef;
 
+/** Those of `sandpy serve` alone. */
+export const HTTP_FLAGS = {
+  host: { type: "string", valueHint: "address", description: "listen here; default 127.0.0.1" },
+  port: {
+    type: "string",
+    valueHint: "number",
+    description: "listen on this port; default 8848, 0: any free one",
+  },
+  path: { type: "string", valueHint: "path", description: "where MCP is; default /mcp" },
+  "allow-host": { type: "string", valueHint: LIST, description: "further names by which clients reach it" },
+  "allow-origin": {
+    type: "string",
+    valueHint: LIST,
+    description: "web pages that may use it: their origins",
+  },
+  "token-file": { type: "string", valueHint: "file", description: 'who may use it: lines of "name token"' },
+  issuer: {
+    type: "string",
+    valueHint: "url",
+    description: "accept access tokens (JWT) of this OAuth issuer",
+  },
+  audience: { type: "string", valueHint: "text", description: "that were made out to this audience" },
+  jwks: { type: "string", valueHint: "url", description: "and are signed by these keys" },
+  scope: { type: "string", valueHint: LIST, description: "and are good for these scopes" },
+  "public-url": {
+    type: "string",
+    valueHint: "url",
+    description: "its address as clients know it, behind a proxy",
+  },
+  grace: {
+    type: "string",
+    valueHint: "seconds",
+    description: "what runs at SIGTERM may go on so long; default 5",
+  },
+  "insecure-no-auth": { type: "boolean", description: "let everybody in who reaches the address" },
+} as const satisfies ArgsDef;
+
 /** What the flags among `args` set. */
 export function settingOverrides(args: Readonly<Record<string, unknown>>): ConfigOverrides {
   const pairs = SETTING_NAMES.flatMap((name) => {

@@ -1,4 +1,5 @@
 import type { LogLevel } from "../core/log.ts";
+import type { HttpSettings } from "./http.ts";
 import type { AccessPolicy, AuditSettings } from "./policy.ts";
 
 /** The bridge's own settings, checked and in their units. */
@@ -51,6 +52,8 @@ export interface Config {
   readonly policy: AccessPolicy;
   /** `MCP_BRIDGE_AUDIT`, `MCP_BRIDGE_AUDIT_ARGUMENTS`; `undefined`: calls are not written down. */
   readonly audit: AuditSettings | undefined;
+  /** `MCP_BRIDGE_HTTP_*`: for `sandpy serve --http` alone. */
+  readonly http: HttpSettings;
   /** The user's home directory, absolute. */
   readonly homeDir: string;
   /** Where the bridge runs: project files of clients are looked for from here upwards. Absolute. */
@@ -62,6 +65,6 @@ export interface Config {
   readonly configDir: string;
   readonly dataDir: string;
   readonly cacheDir: string;
-  /** The environment of the bridge, for children: engine clients get all of it, upstream servers a safe part. */
+  /** The environment of the bridge, for children, without what is secret: engine clients get all of it, upstream servers a safe part. */
   readonly env: Readonly<Record<string, string>>;
 }

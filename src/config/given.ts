@@ -77,7 +77,8 @@ export class GivenSettings {
 
   #describe({ name, text, source, where }: Omit<Given, "value">, expected: string): string {
     const subject = source === "file" ? `${this.#file?.places[name]}: ${SETTINGS[name].key}` : where;
-    return `${subject} is ${JSON.stringify(text)}: expected ${expected}`;
+    const shown = SETTINGS[name].isSecret ? "not usable" : JSON.stringify(text);
+    return `${subject} is ${shown}: expected ${expected}`;
   }
 }
 

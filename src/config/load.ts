@@ -2,8 +2,10 @@ import { join } from "node:path";
 import type { Config } from "./config.ts";
 import { bridgeDepth } from "./depth.ts";
 import { type Given, GivenSettings, type SettingsFile, type SettingTexts } from "./given.ts";
+import { resolveHttp } from "./http.ts";
 import { defaultStateDir, resolveHomeDir, resolveOwnFolders, resolveUserPath } from "./paths.ts";
 import { resolvePolicy } from "./policy.ts";
+import { SETTINGS, type SettingName } from "./schema.ts";
 
 const DEFAULT_TIMEOUT_S = 30;
 const DEFAULT_MAX_TIMEOUT_S = 120;
@@ -65,15 +67,23 @@ export function loadConfig(
             file: auditFile ?? join(folders.dataDir, AUDIT_FILE),
             arguments: given.value("MCP_BRIDGE_AUDIT_ARGUMENTS") ?? "hash",
           },
+    http: resolveHttp(given, toPath),
     homeDir,
     projectDir: process.cwd(),
     platform: process.platform,
     systemRoot: "/",
     ...folders,
     env: Object.fromEntries(
-      Object.entries(env).filter((pair): pair is [string, string] => pair[1] !== undefined),
+      Object.entries(env).filter(
+        (pair): pair is [string, string] => pair[1] !== undefined && !isSecret(pair[0]),
+      ),
     ),
   };
+}
+
+/** What lets people in is nothing for children. */
+function isSecret(name: string): boolean {
+  return Object.hasOwn(SETTINGS, name) && SETTINGS[name as SettingName].isSecret;
 }
 
 function resolveTimeouts(given: GivenSettings): Pick<Config, "timeoutMs" | "maxTimeoutMs"> {

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { LOG_LEVELS } from "../core/log.ts";
+import { parseTokenList } from "./http-tokens.ts";
 
 const MAX_TIMER_SECONDS = 2_147_483; // timers hold 32 bits of milliseconds
 const MAX_ID = 4_294_967_294; // 2^32 - 1 is "no id" to the kernel
@@ -84,6 +85,53 @@ const switchOrPath = setting("1, true, 0, false or a path", (text) => {
   return text.includes("\0") ? undefined : text;
 });
 
+const port = setting("a port from 0 to 65535; 0 is any that is free", (text) => {
+  const value = /^\d{1,5}$/.test(text) ? Number(text) : -1;
+  return value >= 0 && value <= 65_535 ? value : undefined;
+});
+
+const host = setting("an address or a name of this machine, such as 127.0.0.1 or 0.0.0.0", (text) =>
+  /^[\w.:-]{1,253}$/.test(text.replace(/^\[(.*)\]$/, "$1")) ? text.replace(/^\[(.*)\]$/, "$1") : undefined,
+);
+
+const urlPath = setting("a path such as /mcp", (text) =>
+  text.length <= 256 && /^(\/[\w.~-]+)+$/.test(text) ? text : undefined,
+);
+
+const list = (expected: string, pattern: RegExp) =>
+  setting(`${expected} with commas between`, (text) => {
+    const names = text === "" ? [] : text.split(",").map((name) => name.trim());
+    return names.every((name) => pattern.test(name)) ? names : undefined;
+  });
+const hostNames = list(
+  "host names or addresses, such as tools.example.com or [fd00::1]:8848,",
+  /^(\[[0-9a-f:.]+\]|[a-z0-9_](?:[a-z0-9_.-]{0,252}))(?::\d{1,5})?$/i,
+);
+const originList = list(
+  "origins such as https://app.example.com",
+  /^[a-z][a-z0-9+.-]*:\/\/[^\s/,"]{1,253}$/i,
+);
+/** RFC 6749, section 3.3. */
+const scopeList = list("scopes", /^[\x21\x23-\x2b\x2d-\x5b\x5d-\x7e]{1,256}$/);
+
+/** What is not on this machine is reached by HTTPS alone. */
+const webAddress = setting("an https:// address; http:// only on this machine", (text) => {
+  if (!URL.canParse(text)) return undefined;
+  const { protocol, hostname, username, hash } = new URL(text);
+  const isHere = hostname === "localhost" || hostname === "[::1]" || /^127\./.test(hostname);
+  const isSafe = protocol === "https:" || (protocol === "http:" && isHere);
+  return isSafe && username === "" && hash === "" ? text : undefined;
+});
+
+const identifier = setting("a text without white space", (text) =>
+  /^\S{1,1024}$/.test(text) ? text : undefined,
+);
+
+const tokens = setting(
+  "a token of 16 characters or more, or name:token with commas between; `openssl rand -hex 32` makes one",
+  parseTokenList,
+);
+
 /** What is said of one setting beside its schema. */
 interface Traits {
   /** Where it is in the configuration file: keys with dots between. */
@@ -94,9 +142,11 @@ interface Traits {
   readonly addsUp: boolean;
   /** The configuration file has an array for it. */
   readonly isList: boolean;
+  /** Its value must not be shown. */
+  readonly isSecret: boolean;
 }
 
-const NO_TRAITS = { flag: undefined, addsUp: false, isList: false } as const;
+const NO_TRAITS = { flag: undefined, addsUp: false, isList: false, isSecret: false } as const;
 
 function row<S extends z.ZodType<unknown, string>>(
   key: string | undefined,
@@ -160,6 +210,20 @@ export const SETTINGS = {
     "audit.arguments",
     choice(["hash", "masked"], (text) => text.toLowerCase()),
   ),
+  MCP_BRIDGE_HTTP_HOST: row("http.host", host, { flag: "host" }),
+  MCP_BRIDGE_HTTP_PORT: row("http.port", port, { flag: "port" }),
+  MCP_BRIDGE_HTTP_PATH: row("http.path", urlPath, { flag: "path" }),
+  MCP_BRIDGE_HTTP_ALLOW_HOSTS: row("http.allowHosts", hostNames, { flag: "allow-host", isList: true }),
+  MCP_BRIDGE_HTTP_ALLOW_ORIGINS: row("http.allowOrigins", originList, { flag: "allow-origin", isList: true }),
+  MCP_BRIDGE_HTTP_TOKEN: row(undefined, tokens, { isSecret: true }),
+  MCP_BRIDGE_HTTP_TOKEN_FILE: row("http.tokenFile", path, { flag: "token-file" }),
+  MCP_BRIDGE_HTTP_ISSUER: row("http.issuer", webAddress, { flag: "issuer" }),
+  MCP_BRIDGE_HTTP_AUDIENCE: row("http.audience", identifier, { flag: "audience" }),
+  MCP_BRIDGE_HTTP_JWKS: row("http.jwks", webAddress, { flag: "jwks" }),
+  MCP_BRIDGE_HTTP_SCOPES: row("http.scopes", scopeList, { flag: "scope", isList: true }),
+  MCP_BRIDGE_HTTP_PUBLIC_URL: row("http.publicUrl", webAddress, { flag: "public-url" }),
+  MCP_BRIDGE_HTTP_GRACE: row("http.grace", wholeNumber("number of seconds", 3600), { flag: "grace" }),
+  MCP_BRIDGE_HTTP_INSECURE_NO_AUTH: row(undefined, flag, { flag: "insecure-no-auth" }),
   MCP_BRIDGE_CONFIG: row(undefined, path, { flag: "config" }),
   MCP_SERVERS_CONFIG: row("serversConfig", path),
 } as const;

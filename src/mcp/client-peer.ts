@@ -7,11 +7,13 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import { z } from "zod";
+import { LOCAL_CALLER } from "../core/caller.ts";
 import { MAX_TIMER_MS } from "../core/lifecycle.ts";
 import type { ClientPeer, LogSeverity, PeerMessage, PeerProgress } from "../upstream/client-peer.ts";
 import { ClientRun } from "./client-run.ts";
 import { RateLimit } from "./rate-limit.ts";
 import type { ToolAnswer } from "./render-result.ts";
+import { SuspendedRuns } from "./suspended-runs.ts";
 
 /** A result that the client did not fetch after its last answer is kept this long. */
 const KEEP_RESULT_MS = 60_000;
@@ -29,7 +31,8 @@ const resultSchema = z.custom<Readonly<Record<string, unknown>>>(
  */
 export class McpClientPeer implements ClientPeer {
   readonly #limit = new RateLimit({ perSecond: 20, burst: 100 });
-  readonly #resumable = new Map<string, { readonly run: ClientRun; readonly answer: Promise<ToolAnswer> }>();
+  readonly #suspended: SuspendedRuns;
+  readonly #callerId: string;
   #server: McpServer | undefined;
   #capabilities: Readonly<Record<string, unknown>> | undefined;
   #severity: LogSeverity | undefined;
@@ -38,6 +41,12 @@ export class McpClientPeer implements ClientPeer {
   #onRootsChanged = () => {};
   #unsent = 0;
   #hasPinged = false;
+
+  /** By default the client is the only one there is; over HTTP its runs are among those of others. */
+  constructor(suspended = new SuspendedRuns(), callerId = LOCAL_CALLER.id) {
+    this.#suspended = suspended;
+    this.#callerId = callerId;
+  }
 
   /** Makes `server` the one by which the client is reached. */
   attach(server: McpServer): void {
@@ -76,12 +85,7 @@ export class McpClientPeer implements ClientPeer {
 
   /** Takes up a run that waits for the client's answer; `undefined`: there is none of this token. */
   resume(token: string, context: ServerContext): Promise<ToolAnswer | InputRequiredResult> | undefined {
-    const found = this.#resumable.get(token);
-    if (found === undefined) return undefined;
-    this.#resumable.delete(token); // one request at a time waits for a run
-    this.#learn(context);
-    found.run.answer(context.mcpReq.inputResponses ?? {});
-    return this.#wait(found.run, found.answer, context);
+    return this.#suspended.take(this.#callerId, token)?.(context);
   }
 
   capabilities(): Readonly<Record<string, unknown>> {
@@ -151,9 +155,13 @@ export class McpClientPeer implements ClientPeer {
   ): Promise<ToolAnswer | InputRequiredResult> {
     const outcome = await run.waitFor(answer, context);
     if (outcome !== "asked") return outcome;
-    this.#resumable.set(run.token, { run, answer });
+    this.#suspended.keep(this.#callerId, run.token, (next) => {
+      this.#learn(next);
+      run.answer(next.mcpReq.inputResponses ?? {});
+      return this.#wait(run, answer, next);
+    });
     const forget = () => {
-      setTimeout(() => this.#resumable.delete(run.token), KEEP_RESULT_MS).unref();
+      setTimeout(() => this.#suspended.forget(this.#callerId, run.token), KEEP_RESULT_MS).unref();
     };
     answer.then(forget, forget);
     return inputRequired({ inputRequests: run.questions(), requestState: run.token });

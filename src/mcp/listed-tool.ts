@@ -14,6 +14,8 @@ export interface ServerNames {
   onRead(listener: (aliases: readonly string[]) => void): () => void;
 }
 
+export const NO_SERVERS: ServerNames = { read: async () => [], onRead: () => () => undefined };
+
 /** The description of `run_python` for one client, which is told when it is another than the one that it saw last. */
 export class ListedTool {
   readonly #names: ServerNames;

@@ -8,13 +8,14 @@ import {
 import { renderError, toBridgeError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import type { McpClientPeer } from "./client-peer.ts";
-import { ListedTool, type ServerNames } from "./listed-tool.ts";
+import { ListedTool, NO_SERVERS, type ServerNames } from "./listed-tool.ts";
 import type { PythonRunner } from "./python-runner.ts";
 import { type OutputMode, renderRefusal, renderRunResult, type ToolAnswer } from "./render-result.ts";
 import {
   createRunPythonInput,
   type ParsedArguments,
   RUN_PYTHON,
+  type RunPythonInput,
   type RunPythonLimits,
 } from "./run-python.ts";
 
@@ -33,13 +34,15 @@ export interface ServerOptions {
   readonly peer: McpClientPeer;
   /** The servers that the description of the tool names; absent: none is known. */
   readonly servers?: ServerNames;
+  /** The tool as it is listed, where several connections share it; who made it closes it. */
+  readonly tool?: ListedTool;
   /** The manual for models, in Markdown. */
   readonly manual: string;
 }
 
 /** The address of the manual, as in the system that this one follows. */
 const MANUAL_URI = "resource://mcp-server-code-execution-mode/capabilities";
-const NO_SERVERS: ServerNames = { read: async () => [], onRead: () => () => undefined };
+const inputs = new WeakMap<RunPythonLimits, RunPythonInput>();
 
 /** Creates the MCP server for one connection; what it holds, it lets go of when `shutdown` is aborted. */
 export function createServer(runner: PythonRunner, options: ServerOptions): McpServer {
@@ -48,9 +51,8 @@ export function createServer(runner: PythonRunner, options: ServerOptions): McpS
     { capabilities: { tools: { listChanged: true }, resources: { listChanged: false }, logging: {} } },
   );
   options.peer.attach(server);
-  const tool = new ListedTool(options.servers ?? NO_SERVERS, () => server.sendToolListChanged());
-  options.shutdown?.addEventListener("abort", () => tool.close(), { once: true });
-  const input = createRunPythonInput(options.defaults);
+  const tool = options.tool ?? listTool(server, options);
+  const input = inputOf(options.defaults);
   server.registerTool(RUN_PYTHON, { inputSchema: permissiveSchema(input.jsonSchema) }, (raw, context) =>
     runPython(runner, options, () => input.parse(raw), context),
   );
@@ -66,6 +68,19 @@ export function createServer(runner: PythonRunner, options: ServerOptions): McpS
     ({ href }) => ({ contents: [{ uri: href, mimeType: "text/markdown", text: options.manual }] }),
   );
   return server;
+}
+
+function listTool(server: McpServer, { servers = NO_SERVERS, shutdown }: ServerOptions): ListedTool {
+  const tool = new ListedTool(servers, () => server.sendToolListChanged());
+  shutdown?.addEventListener("abort", () => tool.close(), { once: true });
+  return tool;
+}
+
+/** Over HTTP there may be a server for each request. */
+function inputOf(limits: RunPythonLimits): RunPythonInput {
+  const input = inputs.get(limits) ?? createRunPythonInput(limits);
+  inputs.set(limits, input);
+  return input;
 }
 
 /** The SDK answers a failed schema check with a raw dump of issues; so it checks nothing, and we do. */

@@ -2,9 +2,9 @@ import type { Readable, Writable } from "node:stream";
 import type { McpServer } from "@modelcontextprotocol/server";
 import { serveStdio as serveTransport } from "@modelcontextprotocol/server/stdio";
 import { BridgeError } from "../core/errors.ts";
-import { withDeadline } from "../core/lifecycle.ts";
 import type { Log } from "../core/log.ts";
 import { LineTransport } from "./line-transport.ts";
+import { within } from "./within.ts";
 
 /** How long requests under way may go on once the client is done. */
 const GRACE_MS = 3000;
@@ -76,14 +76,4 @@ export function serveStdio({ createServer, log, stdin, stdout }: StdioOptions): 
       return done;
     },
   };
-}
-
-/** Whether `promise` resolved within `ms` and before `hurry` was aborted. */
-async function within(promise: Promise<void>, ms: number, hurry?: AbortSignal): Promise<boolean> {
-  const hurried = new Promise<boolean>((resolve) => {
-    if (hurry?.aborted) resolve(false);
-    hurry?.addEventListener("abort", () => resolve(false), { once: true });
-  });
-  const settled = promise.then(() => true);
-  return withDeadline(Promise.race([settled, hurried]), ms, "shutdown").catch(() => false);
 }

@@ -25,6 +25,51 @@ describe.each([["sandpy"], ["sandpy serve"]])("%s with a client at stdin", (word
   });
 });
 
+describe("sandpy serve --http", () => {
+  test("says where it listens, and closes everything at a signal", async () => {
+    const world = new CliWorld();
+    const running = world.run(
+      "serve",
+      "--http",
+      "--port",
+      "0",
+      "--allow-host",
+      "a.example",
+      "--allow-host=b.example",
+    );
+    await until("serving", () => world.events.includes("serving by HTTP"));
+    expect(world.config?.http).toMatchObject({ port: 0, allowHosts: ["a.example", "b.example"] });
+    await world.signal("SIGTERM");
+    const { code, stdout, stderr } = await running;
+    expect([code, stdout, stderr]).toEqual([0, "", "sandpy: serving MCP at http://127.0.0.1:1/mcp\n"]);
+    expect(world.events).toEqual(["bridge created", "serving by HTTP", "asked to close", "bridge closed"]);
+  });
+
+  test("goes on when stdin ends", async () => {
+    const world = new CliWorld();
+    world.stdin.end();
+    const running = world.run("serve", "--http");
+    await until("serving", () => world.events.includes("serving by HTTP"));
+    await world.signal("SIGINT");
+    expect((await running).code).toBe(0);
+  });
+
+  test.each([
+    [["--port", "1"], 2, "--port is for serving by HTTP"],
+    [["--http", "--port", "70000"], 3, '--port is "70000": expected a port from 0 to 65535'],
+    [["--http", "--path", "mcp"], 3, '--path is "mcp": expected a path such as /mcp'],
+    [["--http", "--host", "a b"], 3, '--host is "a b": expected an address or a name'],
+    [["--http", "--allow-origin", "example.com"], 3, "expected origins such as https://app.example.com"],
+    [["--http", "--issuer", "http://idp.example.com"], 3, "expected an https:// address"],
+    [["--http", "--audience", "x"], 3, "expected an issuer (--issuer) beside it"],
+  ] as const)("refuses %j", async (flags, exit, message) => {
+    const world = new CliWorld();
+    const { code, stderr } = await world.run("serve", ...flags);
+    expect([code, world.events]).toEqual([exit, []]);
+    expect(stderr).toContain(message);
+  });
+});
+
 describe("a copy that sandpy started", () => {
   test("refuses to serve", async () => {
     const world = new CliWorld();

@@ -1,13 +1,13 @@
 import { expect, test } from "bun:test";
 import { parseArguments } from "../../src/cli/arguments.ts";
-import { SETTING_FLAGS, settingOverrides } from "../../src/cli/setting-flags.ts";
+import { HTTP_FLAGS, SETTING_FLAGS, settingOverrides } from "../../src/cli/setting-flags.ts";
 import { SETTING_NAMES, SETTINGS } from "../../src/config/schema.ts";
 
 const parse = (...words: string[]) => settingOverrides(parseArguments(words, SETTING_FLAGS).values);
 
 test("declares the flag of every setting that has one, and no other", () => {
   const flags = SETTING_NAMES.flatMap((name) => SETTINGS[name].flag ?? []);
-  expect(Object.keys(SETTING_FLAGS).sort()).toEqual(flags.sort());
+  expect(Object.keys({ ...SETTING_FLAGS, ...HTTP_FLAGS }).sort()).toEqual(flags.sort());
 });
 
 test.each([

@@ -64,10 +64,25 @@ const SAMPLES: Readonly<Partial<Record<SettingName, unknown>>> = {
   MCP_BRIDGE_MAX_CALLS_PER_RUN: 7,
   MCP_BRIDGE_AUDIT: false,
   MCP_BRIDGE_AUDIT_ARGUMENTS: "masked",
+  MCP_BRIDGE_HTTP_HOST: "::1",
+  MCP_BRIDGE_HTTP_PORT: 0,
+  MCP_BRIDGE_HTTP_PATH: "/a/mcp",
+  MCP_BRIDGE_HTTP_ALLOW_HOSTS: ["tools.example.com", "[fd00::1]:80"],
+  MCP_BRIDGE_HTTP_ALLOW_ORIGINS: ["https://app.example.com"],
+  MCP_BRIDGE_HTTP_TOKEN_FILE: "/srv/tokens",
+  MCP_BRIDGE_HTTP_ISSUER: "https://idp.example.com/a",
+  MCP_BRIDGE_HTTP_PUBLIC_URL: "https://tools.example.com/mcp",
+  MCP_BRIDGE_HTTP_GRACE: 9,
   MCP_SERVERS_CONFIG: "/srv/servers.json",
 };
+/** They mean something beside an issuer alone. */
+const OF_AN_ISSUER: readonly SettingName[] = [
+  "MCP_BRIDGE_HTTP_AUDIENCE",
+  "MCP_BRIDGE_HTTP_JWKS",
+  "MCP_BRIDGE_HTTP_SCOPES",
+];
 
-test.each(SETTING_NAMES.filter((name) => name !== "MCP_BRIDGE_CONFIG"))(
+test.each(SETTING_NAMES.filter((name) => SETTINGS[name].key !== undefined && !OF_AN_ISSUER.includes(name)))(
   "%s can be set in the file, and counts as the variable does",
   async (name) => {
     const keys = (SETTINGS[name].key ?? "").split(".");

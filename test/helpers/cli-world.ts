@@ -1,5 +1,5 @@
 import { PassThrough } from "node:stream";
-import type { CliBridge, CliContext, CliIo, StopSignal } from "../../src/cli/context.ts";
+import type { CliBridge, CliContext, CliIo, CliService, StopSignal } from "../../src/cli/context.ts";
 import { runCli } from "../../src/cli/run-cli.ts";
 import type { Config } from "../../src/config/config.ts";
 import type { ExecuteRequest, Outcome } from "../../src/session/outcome.ts";
@@ -76,22 +76,25 @@ export class CliWorld {
         execute: (request, signal) => this.execute(request, signal),
         close: async () => undefined,
       }),
-      serveStdio: () => {
-        this.events.push("serving");
-        return {
-          done: this.#serving.promise,
-          close: () => {
-            this.events.push("asked to close");
-            this.#serving.resolve();
-            return this.#serving.promise;
-          },
-        };
-      },
+      serveStdio: () => this.#serve("serving"),
+      serveHttp: async () => ({ url: "http://127.0.0.1:1/mcp", ...this.#serve("serving by HTTP") }),
       close: async () => {
         this.events.push("bridge closed");
       },
     };
   };
+
+  #serve(event: string): CliService {
+    this.events.push(event);
+    return {
+      done: this.#serving.promise,
+      close: () => {
+        this.events.push("asked to close");
+        this.#serving.resolve();
+        return this.#serving.promise;
+      },
+    };
+  }
 }
 
 function collect(stream: PassThrough): () => string {

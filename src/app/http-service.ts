@@ -1,0 +1,113 @@
+import { networkInterfaces } from "node:os";
+import type { Config } from "../config/config.ts";
+import type { HttpSettings } from "../config/http.ts";
+import { BridgeError } from "../core/errors.ts";
+import type { Log } from "../core/log.ts";
+import { createAuthenticator } from "../mcp/http/authenticator.ts";
+import type { Connect } from "../mcp/http/connection.ts";
+import { LOOPBACK_HOSTS } from "../mcp/http/host-guard.ts";
+import { createHttpApp } from "../mcp/http/http-app.ts";
+import type { HttpRoutes } from "../mcp/http/http-env.ts";
+import type { TokenVerifier } from "../mcp/http/identity.ts";
+import type { SharedServerOptions } from "../mcp/http/legacy-session.ts";
+import { listen } from "../mcp/http/listen.ts";
+import { createMcpEndpoint } from "../mcp/http/mcp-endpoint.ts";
+import { createStaticTokens } from "../mcp/http/static-tokens.ts";
+import { HttpTokens } from "./http-tokens.ts";
+
+const LIMITS = { sessions: 64, sessionsPerCaller: 16, sessionTtlMs: 3_600_000 };
+const WILDCARDS: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
+
+export interface HttpServiceOptions {
+  readonly config: Config;
+  readonly log: Log;
+  readonly connect: Connect;
+  readonly server: SharedServerOptions;
+  /** A client has come: it will want a sandbox. */
+  readonly onClient: () => void;
+  readonly routes: readonly HttpRoutes[];
+}
+
+/** A server that listens. */
+export interface HttpServing {
+  /** Where MCP is. */
+  readonly url: string;
+  /** Resolves, never rejects, when all is over. */
+  readonly done: Promise<void>;
+  /** Takes no more work, lets what runs go on for a while, and ends; a second call ends the grace. */
+  close(): Promise<void>;
+}
+
+/** Listens for MCP clients by HTTP. Throws where the settings would let everybody in, and where it cannot listen. */
+export async function serveHttp(options: HttpServiceOptions): Promise<HttpServing> {
+  const { config, log, connect, server, onClient } = options;
+  const { http } = config;
+  refuseOpenDoors(http);
+  const verifiers: TokenVerifier[] = [];
+  if (http.tokens.length > 0 || http.tokenFile !== undefined) {
+    const tokens = await HttpTokens.load(http, log);
+    verifiers.push(createStaticTokens(() => tokens.read()));
+  }
+  if (http.oauth !== undefined) throw new BridgeError("CONFIG_INVALID", "an issuer cannot be used yet");
+  let isDraining = false;
+  const endpoint = createMcpEndpoint({ connect, server, limits: LIMITS, onClient, log });
+  const app = createHttpApp({
+    path: http.path,
+    endpoint,
+    authenticator: createAuthenticator({ verifiers }),
+    hosts: { hosts: hostsOf(http), origins: http.allowOrigins },
+    routes: options.routes,
+    isDraining: () => isDraining,
+    log,
+  });
+  const listening = listen({ app, host: http.host, port: http.port });
+  const hurry = new AbortController();
+  const done = Promise.withResolvers<void>();
+  const end = async () => {
+    await endpoint.close(http.graceMs, hurry.signal);
+    await listening.close();
+  };
+  return {
+    url: `http://${bracketed(http.host)}:${listening.port}${http.path}`,
+    done: done.promise,
+    close() {
+      if (isDraining) hurry.abort();
+      else
+        end()
+          .catch((error: unknown) => log.warning("could not end in order", { error: String(error) }))
+          .then(done.resolve);
+      isDraining = true;
+      return done.promise;
+    },
+  };
+}
+
+/** Whoever reaches the server runs code: on an address that others reach, it must know who they are. */
+function refuseOpenDoors({ host, tokens, tokenFile, oauth, insecureNoAuth }: HttpSettings): void {
+  const isAuthenticated = tokens.length > 0 || tokenFile !== undefined || oauth !== undefined;
+  if (isAuthenticated || isLoopback(host) || insecureNoAuth) return;
+  const message = `"${host}" is reached from other machines, and nobody would have to say who they are: expected authentication`;
+  throw new BridgeError("CONFIG_INVALID", message, {
+    hint: "Give --token-file or --issuer, or listen on 127.0.0.1; --insecure-no-auth lets everybody run code here.",
+  });
+}
+
+function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
+}
+
+/** The names by which clients can mean this server. A name that leads to it is one only if somebody says so. */
+function hostsOf({ host, allowHosts, publicUrl }: HttpSettings): readonly string[] {
+  const own = WILDCARDS.has(host)
+    ? Object.values(networkInterfaces()).flatMap((all) =>
+        (all ?? []).map(({ address }) => bracketed(address)),
+      )
+    : [bracketed(host)];
+  const named = publicUrl === undefined ? [] : [new URL(publicUrl).hostname];
+  const isHere = isLoopback(host) || WILDCARDS.has(host);
+  return [...(isHere ? LOOPBACK_HOSTS : []), ...own, ...named, ...allowHosts];
+}
+
+function bracketed(host: string): string {
+  return host.includes(":") ? `[${host}]` : host;
+}

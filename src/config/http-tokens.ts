@@ -1,0 +1,123 @@
+import { createHash } from "node:crypto";
+import { constants } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
+import * as z from "zod";
+import { BridgeError } from "../core/errors.ts";
+
+/** A token that lets in over HTTP, by its SHA-256 alone, and whose it is. */
+export interface HttpToken {
+  readonly name: string;
+  readonly digest: Uint8Array;
+}
+
+const NAME = /^[\w.@+-]{1,64}$/;
+/** What may stand in a header, RFC 6750, section 2.1. */
+const TOKEN = /^[\w.~+/-]{16,512}=*$/;
+const HASHED = /^sha256:([0-9a-f]{64})$/i;
+const DEFAULT_NAME = "default";
+const MAX_FILE_BYTES = 1024 * 1024;
+/** Others may not read it, and nobody but its owner may write it. */
+const FORBIDDEN_MODE = 0o027;
+const HINT = 'Each line is "name token"; `openssl rand -hex 32` makes a token.';
+
+/** Reads `token`, or `name:token` with commas between; `undefined` where it is neither. */
+export function parseTokenList(text: string): readonly HttpToken[] | undefined {
+  const tokens = text.split(",").map((part) => {
+    if (HASHED.test(part.trim())) return toToken(DEFAULT_NAME, part.trim());
+    const [, name = DEFAULT_NAME, token = ""] = /^(?:([^:]*):)?(.*)$/.exec(part.trim()) ?? [];
+    return toToken(name, token);
+  });
+  return tokens.every((token) => token !== undefined) ? tokens : undefined;
+}
+
+/**
+ * Reads a file of tokens: a line `name token` for each, with `#` before remarks, or JSON `{"name": "token"}`. In place of a
+ * token may stand `sha256:` and its hash. Throws `CONFIG_INVALID`; what the file says is in no message but names.
+ */
+export async function loadTokenFile(path: string): Promise<readonly HttpToken[]> {
+  const text = await readPrivate(path);
+  const lines = text.trimStart().startsWith("{") ? linesOfJson(path, text) : linesOf(text);
+  const tokens = lines.map(({ place, name, token }) => {
+    const made = toToken(name, token);
+    if (made !== undefined) return made;
+    const message = `${path}: ${place} is not a name of at most 64 letters and a token of 16 to 512 characters`;
+    throw new BridgeError("CONFIG_INVALID", message, { hint: HINT });
+  });
+  if (tokens.length > 0) return tokens;
+  throw new BridgeError("CONFIG_INVALID", `${path}: there is no token in it`, { hint: HINT });
+}
+
+function toToken(name: string, token: string): HttpToken | undefined {
+  if (!NAME.test(name)) return undefined;
+  const hex = HASHED.exec(token)?.[1];
+  if (hex !== undefined) return { name, digest: Buffer.from(hex, "hex") };
+  return TOKEN.test(token) ? { name, digest: createHash("sha256").update(token).digest() } : undefined;
+}
+
+interface TokenLine {
+  readonly place: string;
+  readonly name: string;
+  readonly token: string;
+}
+
+function linesOf(text: string): readonly TokenLine[] {
+  return text.split(/\r\n|\r|\n/).flatMap((line, at) => {
+    const [name = "", token = "", ...rest] = line
+      .replace(/^\s*#.*/, "")
+      .trim()
+      .split(/\s+/);
+    if (name === "") return [];
+    return [{ place: `line ${at + 1}`, name, token: rest.length === 0 ? token : "" }];
+  });
+}
+
+function linesOfJson(path: string, text: string): readonly TokenLine[] {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    value = undefined; // the error would quote the text
+  }
+  const parsed = z.record(z.string(), z.string()).safeParse(value);
+  if (!parsed.success) {
+    throw new BridgeError("CONFIG_INVALID", `${path}: expected JSON such as {"name": "token"}`, {
+      hint: HINT,
+    });
+  }
+  return Object.entries(parsed.data).map(([name, token]) => ({
+    place: `the entry ${JSON.stringify(name)}`,
+    name,
+    token,
+  }));
+}
+
+async function readPrivate(path: string): Promise<string> {
+  let file: FileHandle;
+  try {
+    // A pipe in its place must not make the program wait for a writer.
+    file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  } catch (error) {
+    throw new BridgeError("CONFIG_INVALID", `the file of tokens cannot be read: ${String(error)}`, {
+      hint: "Correct --token-file, or leave it out.",
+    });
+  }
+  try {
+    const facts = await file.stat();
+    if (!facts.isFile() || facts.size > MAX_FILE_BYTES) {
+      throw new BridgeError("CONFIG_INVALID", `${path}: expected a file of at most ${MAX_FILE_BYTES} bytes`);
+    }
+    if (process.platform !== "win32" && (facts.mode & FORBIDDEN_MODE) !== 0) {
+      const mode = (facts.mode & 0o777).toString(8).padStart(3, "0");
+      throw new BridgeError(
+        "CONFIG_INVALID",
+        `${path}: its mode is ${mode}, so that others can read or change it`,
+        {
+          hint: `Type chmod 600 ${path}`,
+        },
+      );
+    }
+    return await file.readFile("utf8");
+  } finally {
+    await file.close();
+  }
+}

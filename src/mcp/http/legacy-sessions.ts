@@ -1,0 +1,120 @@
+import { createHash } from "node:crypto";
+import type { Caller } from "../../core/caller.ts";
+import type { Log } from "../../core/log.ts";
+import type { Connect } from "./connection.ts";
+import { LegacySession, type SharedServerOptions } from "./legacy-session.ts";
+import { isInitialize } from "./messages.ts";
+import { refuse } from "./refusal.ts";
+
+const SESSION_HEADER = "mcp-session-id";
+const NOT_FOUND = -32001;
+const SWEEP_MS = 15_000;
+const RETRY_AFTER_S = "30";
+
+export interface SessionLimits {
+  readonly sessions: number;
+  readonly sessionsPerCaller: number;
+  /** A session that nobody uses for so long ends. */
+  readonly sessionTtlMs: number;
+}
+
+export interface LegacySessionsOptions {
+  readonly connect: Connect;
+  readonly server: SharedServerOptions;
+  readonly limits: SessionLimits;
+  /** A client begins a session: it will want a sandbox. */
+  readonly onClient: () => void;
+  readonly log: Log;
+}
+
+/** The sessions of clients of the revisions with `initialize`. To everybody but its caller a session does not exist. */
+export class LegacySessions {
+  readonly #options: LegacySessionsOptions;
+  /** By the hash of the id: how long a search takes tells nothing about ids. */
+  readonly #sessions = new Map<string, LegacySession>();
+  readonly #sweeper: ReturnType<typeof setInterval>;
+
+  constructor(options: LegacySessionsOptions) {
+    this.#options = options;
+    this.#sweeper = setInterval(() => this.#sweep(), SWEEP_MS).unref();
+  }
+
+  async handle(request: Request, caller: Caller, body: unknown): Promise<Response> {
+    const id = request.headers.get(SESSION_HEADER);
+    if (id === null) {
+      if (isInitialize(body)) return this.#open(request, caller, body);
+      return refuse(
+        400,
+        "the header Mcp-Session-Id is missing: send initialize first, and then the id that it gave",
+      );
+    }
+    const session = this.#sessions.get(keyOf(id));
+    if (session?.caller.id !== caller.id) {
+      return refuse(404, "there is no such session: send initialize for a new one", { code: NOT_FOUND });
+    }
+    const response = await session.handle(request, body);
+    if (request.method === "DELETE" && response.ok) await this.#close(session, "deleted");
+    return response;
+  }
+
+  /** Resolves when every request has its answer. */
+  async idle(): Promise<void> {
+    await Promise.all([...this.#sessions.values()].map((session) => session.idle()));
+  }
+
+  cancel(reason: Error): void {
+    for (const session of this.#sessions.values()) session.cancel(reason);
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#sweeper);
+    await Promise.all([...this.#sessions.values()].map((session) => this.#close(session, "shutdown")));
+  }
+
+  async #open(request: Request, caller: Caller, body: unknown): Promise<Response> {
+    const { connect, server, limits, log, onClient } = this.#options;
+    const all = [...this.#sessions.values()];
+    const own = all.filter((session) => session.caller.id === caller.id).length;
+    if (own >= limits.sessionsPerCaller || all.length >= limits.sessions) {
+      const isOwn = own >= limits.sessionsPerCaller;
+      const message = isOwn
+        ? `you have ${own} sessions already`
+        : "the server has no room for another session";
+      return refuse(429, `${message}: end one by DELETE, or try again later`, {
+        headers: { "retry-after": RETRY_AFTER_S },
+      });
+    }
+    const session = new LegacySession({ caller, connect, server });
+    this.#sessions.set(keyOf(session.id), session);
+    try {
+      await session.start();
+      onClient();
+      const response = await session.handle(request, body);
+      if (!response.ok) await this.#close(session, "refused");
+      else log.debug("a session began", { caller: caller.name });
+      return response;
+    } catch (error) {
+      await this.#close(session, "failed");
+      throw error;
+    }
+  }
+
+  #sweep(): void {
+    for (const session of this.#sessions.values()) {
+      if (session.idleMs > this.#options.limits.sessionTtlMs) void this.#close(session, "idle");
+    }
+  }
+
+  async #close(session: LegacySession, why: string): Promise<void> {
+    if (!this.#sessions.delete(keyOf(session.id))) return;
+    const { log } = this.#options;
+    log.debug("a session ended", { caller: session.caller.name, why });
+    await session
+      .close()
+      .catch((error: unknown) => log.warning("a session did not end", { error: String(error) }));
+  }
+}
+
+function keyOf(id: string): string {
+  return createHash("sha256").update(id).digest("hex");
+}
