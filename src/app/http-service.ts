@@ -9,9 +9,11 @@ import { LOOPBACK_HOSTS } from "../mcp/http/host-guard.ts";
 import { createHttpApp } from "../mcp/http/http-app.ts";
 import type { HttpRoutes } from "../mcp/http/http-env.ts";
 import type { TokenVerifier } from "../mcp/http/identity.ts";
+import { createJwtTokens } from "../mcp/http/jwt-tokens.ts";
 import type { SharedServerOptions } from "../mcp/http/legacy-session.ts";
 import { listen } from "../mcp/http/listen.ts";
 import { createMcpEndpoint } from "../mcp/http/mcp-endpoint.ts";
+import { createMetadataRoutes, metadataUrlOf } from "../mcp/http/resource-metadata.ts";
 import { createStaticTokens } from "../mcp/http/static-tokens.ts";
 import { HttpTokens } from "./http-tokens.ts";
 
@@ -43,24 +45,36 @@ export async function serveHttp(options: HttpServiceOptions): Promise<HttpServin
   const { config, log, connect, server, onClient } = options;
   const { http } = config;
   refuseOpenDoors(http);
+  refuseUnknownAddress(http);
   const verifiers: TokenVerifier[] = [];
   if (http.tokens.length > 0 || http.tokenFile !== undefined) {
     const tokens = await HttpTokens.load(http, log);
     verifiers.push(createStaticTokens(() => tokens.read()));
   }
-  if (http.oauth !== undefined) throw new BridgeError("CONFIG_INVALID", "an issuer cannot be used yet");
+  let url = "";
+  const { oauth } = http;
+  const resource = () => http.publicUrl ?? url;
+  const routes = [...options.routes];
+  if (oauth !== undefined) {
+    verifiers.push(createJwtTokens({ ...oauth, audience: () => oauth.audience ?? resource(), log }));
+    routes.push(createMetadataRoutes({ resource, issuer: oauth.issuer, scopes: oauth.scopes }));
+  }
   let isDraining = false;
   const endpoint = createMcpEndpoint({ connect, server, limits: LIMITS, onClient, log });
   const app = createHttpApp({
     path: http.path,
     endpoint,
-    authenticator: createAuthenticator({ verifiers }),
+    authenticator: createAuthenticator({
+      verifiers,
+      challenge: oauth && (() => ({ metadataUrl: metadataUrlOf(resource()), scopes: oauth.scopes })),
+    }),
     hosts: { hosts: hostsOf(http), origins: http.allowOrigins },
-    routes: options.routes,
+    routes,
     isDraining: () => isDraining,
     log,
   });
   const listening = listen({ app, host: http.host, port: http.port });
+  url = `http://${bracketed(http.host)}:${listening.port}${http.path}`;
   const hurry = new AbortController();
   const done = Promise.withResolvers<void>();
   const end = async () => {
@@ -68,7 +82,7 @@ export async function serveHttp(options: HttpServiceOptions): Promise<HttpServin
     await listening.close();
   };
   return {
-    url: `http://${bracketed(http.host)}:${listening.port}${http.path}`,
+    url,
     done: done.promise,
     close() {
       if (isDraining) hurry.abort();
@@ -90,6 +104,18 @@ function refuseOpenDoors({ host, tokens, tokenFile, oauth, insecureNoAuth }: Htt
   throw new BridgeError("CONFIG_INVALID", message, {
     hint: "Give --token-file or --issuer, or listen on 127.0.0.1; --insecure-no-auth lets everybody run code here.",
   });
+}
+
+/** A token is made out to an address, and clients find the issuer by it: it must be the one that they use. */
+function refuseUnknownAddress({ host, oauth, publicUrl }: HttpSettings): void {
+  if (oauth === undefined || publicUrl !== undefined || isLoopback(host)) return;
+  throw new BridgeError(
+    "CONFIG_INVALID",
+    `with --issuer, clients must be told by which address they reach "${host}"`,
+    {
+      hint: "Give --public-url, such as https://tools.example.com/mcp.",
+    },
+  );
 }
 
 function isLoopback(host: string): boolean {

@@ -17,7 +17,7 @@ export interface OAuthChallenge {
 export interface AuthenticatorOptions {
   /** Asked one after the other; without any, whoever reaches the server is its user. */
   readonly verifiers: readonly TokenVerifier[];
-  readonly challenge?: OAuthChallenge | undefined;
+  readonly challenge?: (() => OAuthChallenge) | undefined;
 }
 
 /** Tells who asks. */
@@ -50,7 +50,7 @@ export function createAuthenticator({ verifiers, challenge }: AuthenticatorOptio
       const token = /^bearer +([\w.~+/-]+=*) *$/i.exec(authorization ?? "")?.[1];
       if (token === undefined) {
         return refuse(401, "a bearer token is needed: send the header Authorization: Bearer TOKEN", {
-          headers: { "www-authenticate": renderChallenge(challenge, undefined) },
+          headers: { "www-authenticate": renderChallenge(challenge?.(), undefined) },
         });
       }
       const identity = await identify(token);
@@ -59,12 +59,12 @@ export function createAuthenticator({ verifiers, challenge }: AuthenticatorOptio
           return identity;
         case "unknown":
           return refuse(401, identity.reason, {
-            headers: { "www-authenticate": renderChallenge(challenge, "invalid_token", identity.reason) },
+            headers: { "www-authenticate": renderChallenge(challenge?.(), "invalid_token", identity.reason) },
           });
         case "forbidden":
           return refuse(403, identity.reason, {
             headers: {
-              "www-authenticate": renderChallenge(challenge, "insufficient_scope", identity.reason),
+              "www-authenticate": renderChallenge(challenge?.(), "insufficient_scope", identity.reason),
             },
           });
         case "unavailable":
