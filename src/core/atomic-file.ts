@@ -1,9 +1,13 @@
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { chown, link, lstat, open, readdir, rename, rm } from "node:fs/promises";
+import { hostname } from "node:os";
 import { basename, dirname, join } from "node:path";
+import { isAlive } from "./process-alive.ts";
 
-/** How {@link replaceFile} names a file while it writes. */
-const TEMPORARY = /^\..+\.[0-9a-f]{12}$/;
+/** How {@link replaceFile} names a file while it writes: who does it, where, and something random. */
+const TEMPORARY = /^\..+\.([0-9a-f]{8})([0-9a-f]{4})[0-9a-f]{4}$/;
+/** Process ids say nothing about another machine. */
+const HOST = createHash("sha256").update(hostname()).digest("hex").slice(0, 4);
 /** Nobody writes a file of ours for so long. */
 const LEFT_MS = 60_000;
 /** What file systems say that know no hard links. */
@@ -40,7 +44,11 @@ export async function replaceFile(
   content: string | Uint8Array,
   { owner, isNew = false }: ReplaceOptions = {},
 ): Promise<void> {
-  const temporary = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString("hex")}`);
+  const writer = process.pid.toString(16).padStart(8, "0");
+  const temporary = join(
+    dirname(path),
+    `.${basename(path)}.${writer}${HOST}${randomBytes(2).toString("hex")}`,
+  );
   try {
     const handle = await open(temporary, "wx", 0o600);
     try {
@@ -79,11 +87,15 @@ export function isTemporary(name: string): boolean {
 /** Removes what processes that were killed left half written in a folder. Never rejects. */
 export async function sweepTemporaries(folder: string): Promise<void> {
   const names = await readdir(folder).catch(() => []); // gone: writing says so
-  for (const name of names.filter(isTemporary)) {
+  for (const name of names) {
+    const [, writer, host] = TEMPORARY.exec(name) ?? [];
+    if (writer === undefined) continue;
     const path = join(folder, name);
     const facts = await lstat(path).catch(() => undefined); // another process was faster
-    const isOld = facts !== undefined && Math.abs(Date.now() - facts.mtimeMs) > LEFT_MS;
-    if (isOld && facts.isFile()) await rm(path, { force: true }).catch(() => undefined);
+    if (facts?.isFile() !== true) continue;
+    const isLeft = host === HOST && !isAlive(Number.parseInt(writer, 16));
+    const isOld = Math.abs(Date.now() - facts.mtimeMs) > LEFT_MS;
+    if (isLeft || isOld) await rm(path, { force: true }).catch(() => undefined);
   }
 }
 

@@ -1,15 +1,19 @@
 import { randomUUID } from "node:crypto";
-import { open, readFile, rename, rm, stat } from "node:fs/promises";
+import { lstat, open, readFile, readlink, rename, rm, symlink } from "node:fs/promises";
 import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { BridgeError } from "./errors.ts";
+import { isAlive } from "./process-alive.ts";
 
 /** At random between these, so that two that wait do not always look at the same time. */
 const POLL_MS = { min: 2, max: 15 };
 /** A holder that is alive is done long before; a file this old was left by one that we cannot see. */
 const STALE_MS = 120_000;
-/** A lock is written at once: one without its holder's name for so long was left by one that was killed meanwhile. */
+/** A file is written at once: one without its holder's name for so long was left by one that was killed meanwhile. */
 const HALF_WRITTEN_MS = 10_000;
+
+/** What file systems say that know no symbolic links. */
+const NO_LINKS: ReadonlySet<string> = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EINVAL"]);
 
 export interface FileLockOptions {
   /** Milliseconds until one that holds the lock all the time is waited for no longer. */
@@ -25,7 +29,7 @@ export interface FileLock {
 }
 
 /**
- * Takes a lock that no other process has which asks for the same: a file at `path`, in a folder that exists. One whose
+ * Takes a lock that no other process has which asks for the same: a link or file at `path`, in a folder that exists. One whose
  * holder has died is taken over. Rejects with `LIMIT_EXCEEDED` when one and the same holder keeps it for too long.
  */
 export async function acquireFileLock(path: string, { waitMs, signal }: FileLockOptions): Promise<FileLock> {
@@ -70,28 +74,51 @@ export async function withFileLock<T>(
   }
 }
 
+/** Removes a lock whose holder has died; one that somebody has, or that is not there, stays as it is. Never rejects. */
+export async function removeDeadLock(path: string): Promise<void> {
+  const text = await read(path);
+  if (text !== undefined && (await isStale(path, text))) await removeStale(path, text);
+}
+
+/**
+ * A lock is a symbolic link to nowhere, whose target names the holder: the system makes both in one step, so that a
+ * holder which is killed at any time leaves a lock that says whose it was.
+ */
 async function take(path: string, mine: string): Promise<boolean> {
-  const handle = await open(path, "wx", 0o600).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== "EEXIST") throw error;
-  });
-  if (handle !== undefined) {
-    try {
-      await handle.writeFile(mine);
-      return true;
-    } catch (error) {
-      await rm(path, { force: true }); // the disk is full: a lock without a name on it would hold everybody up
-      throw error;
-    } finally {
-      await handle.close();
-    }
+  try {
+    await symlink(mine, path);
+    return true;
+  } catch (error) {
+    const { code = "" } = error as NodeJS.ErrnoException;
+    if (NO_LINKS.has(code)) return takeByFile(path, mine);
+    if (code !== "EEXIST") throw error;
   }
-  const theirs = await read(path);
-  if (theirs !== undefined && (await isStale(path, theirs))) await removeStale(path, theirs);
+  await removeDeadLock(path);
   return false;
 }
 
+/** Where the file system has no symbolic links, or the user may make none. */
+async function takeByFile(path: string, mine: string): Promise<boolean> {
+  const handle = await open(path, "wx", 0o600).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "EEXIST") throw error;
+  });
+  if (handle === undefined) {
+    await removeDeadLock(path);
+    return false;
+  }
+  try {
+    await handle.writeFile(mine);
+    return true;
+  } catch (error) {
+    await rm(path, { force: true }); // the disk is full: a lock without a name on it would hold everybody up
+    throw error;
+  } finally {
+    await handle.close();
+  }
+}
+
 async function isStale(path: string, text: string): Promise<boolean> {
-  const age = Date.now() - ((await stat(path).catch(() => undefined))?.mtimeMs ?? Date.now());
+  const age = Date.now() - ((await lstat(path).catch(() => undefined))?.mtimeMs ?? Date.now());
   // The clock may have been set back.
   if (Math.abs(age) > STALE_MS) return true;
   const holder = parseHolder(text);
@@ -121,15 +148,11 @@ function parseHolder(text: string): { readonly pid: number; readonly host: strin
   }
 }
 
-function isAlive(pid: number): boolean {
+async function read(path: string): Promise<string | undefined> {
   try {
-    process.kill(pid, 0);
-    return true;
+    return await readlink(path);
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    return readFile(path, "utf8").catch(() => undefined); // a file, or gone
   }
-}
-
-function read(path: string): Promise<string | undefined> {
-  return readFile(path, "utf8").catch(() => undefined);
 }

@@ -1,15 +1,17 @@
 import type { Stats } from "node:fs";
-import { chmod, lstat, mkdir, stat } from "node:fs/promises";
+import { chmod, lstat, mkdir, readdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { giveTo, type Owner } from "../core/atomic-file.ts";
-import type { Caller } from "../core/caller.ts";
-import { LOCAL_CALLER } from "../core/caller.ts";
+import { type Caller, LOCAL_CALLER } from "../core/caller.ts";
+import { removeDeadLock } from "../core/file-lock.ts";
 import { fromSystem, unavailable } from "./faults.ts";
 import { hashedName } from "./file-names.ts";
 
 const SEPARATE_FOLDER = "users";
 const WORLD_WRITABLE = 0o002;
 const STICKY = 0o1000;
+/** What {@link CallerRoot.lockFile} gives. */
+const LOCK = /^\.[a-z0-9_]+~[0-9a-f]{40}\.lock$/;
 
 /**
  * The folders of one caller: `<stateDir>/user_tools` of the local one, `<stateDir>/users/<name>/user_tools` of others.
@@ -40,6 +42,13 @@ export class CallerRoot {
     return join(dirname(this.projects), `.${hashedName(name)}.lock`);
   }
 
+  /** Removes the locks of those that were killed. Never rejects. */
+  async sweepLocks(): Promise<void> {
+    const folder = dirname(this.projects);
+    const names = await readdir(folder).catch(() => []);
+    for (const name of names) if (LOCK.test(name)) await removeDeadLock(join(folder, name));
+  }
+
   /** Whether there is anything to read. Rejects with `MEMORY_UNAVAILABLE` where it is not the user's own. */
   async check(): Promise<boolean> {
     const state = await look(this.#stateDir, stat);
@@ -48,7 +57,7 @@ export class CallerRoot {
     for (const folder of [...this.#folders, this.memories]) {
       const facts = await look(folder, lstat);
       if (facts === undefined) return folder === this.memories;
-      checkFolder(folder, facts, state.uid);
+      checkFolder(folder, facts, otherThanUs(state)?.uid ?? ownUid(facts));
     }
     return true;
   }

@@ -116,7 +116,7 @@ export class MemoryStore {
     try {
       const write = (name: string) =>
         replaceFile(join(this.#root.memories, name), text, { owner, isNew: before === undefined });
-      if (before === undefined) await firstFree(memoryFileNames(key), write);
+      if (before === undefined) await firstFree(await this.#freeNames(key), write);
       else await write(before.name);
     } catch (error) {
       throw fromSystem(error, doing, this.#root.memories);
@@ -176,10 +176,18 @@ export class MemoryStore {
     }
   }
 
+  /** Names for a new memory: none that a file system which knows no case takes for another's, should it ever move to one. */
+  async #freeNames(key: string): Promise<readonly string[]> {
+    const taken = new Set((await this.#names()).map((name) => name.toLowerCase()));
+    const names = memoryFileNames(key);
+    return names.filter((name) => name === names.at(-1) || !taken.has(name.toLowerCase()));
+  }
+
   async #sweep(): Promise<void> {
     if (this.#isSwept) return;
     this.#isSwept = true;
     await sweepTemporaries(this.#root.memories);
+    await this.#root.sweepLocks();
   }
 }
 
