@@ -43,6 +43,20 @@ install_test_packages() {
   have docker || install_packages "docker.io came without its client" docker-cli
 }
 
+# has_browser: what test/e2e/helpers/browser.ts looks for.
+has_browser() {
+  [ -n "${CHROME_BIN:-}" ] || have chromium || have chromium-browser || have google-chrome || have google-chrome-stable
+}
+
+# The browser that the tests of the dashboard drive, on Debian as root. Other systems may not have the package: those tests say
+# what they need.
+install_browser() {
+  if has_browser || ! [ "$(id -u)" -eq 0 ] || ! have apt-get; then return 0; fi
+  # In a shell of its own: without a browser all else is still to be tested.
+  (install_packages "the tests of the dashboard need a browser" chromium fonts-dejavu-core) ||
+    say "no browser: the tests of the dashboard will fail"
+}
+
 # The ordinary user with its runtime folder and the overlay driver, which starts ten times as fast as the default one.
 prepare_test_user() {
   local uid config

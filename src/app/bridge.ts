@@ -8,12 +8,14 @@ import { type Closable, Scope } from "../core/lifecycle.ts";
 import type { Log } from "../core/log.ts";
 import { VERSION } from "../core/version.ts";
 import { MANUAL } from "../kernel/manual.ts";
+import type { HttpRoutes } from "../mcp/http/http-env.ts";
 import type { StdioServing } from "../mcp/stdio.ts";
 import type { Memory } from "../memory/memory.ts";
 import type { KernelSource } from "../session/kernel-source.ts";
 import type { Session } from "../session/session.ts";
 import type { ClientPeer } from "../upstream/client-peer.ts";
 import type { Upstream } from "../upstream/upstream.ts";
+import type { RunningSessions } from "./dashboard-routes.ts";
 import type { HttpServing } from "./http-service.ts";
 import { KernelLauncher, type KernelLauncherOptions } from "./kernel-launcher.ts";
 import { createServerNames } from "./server-names.ts";
@@ -132,6 +134,19 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
     return session;
   };
 
+  const running: RunningSessions = {
+    byId(sessionId) {
+      const session = [...sessions].find(({ ref }) => ref.sessionId === sessionId);
+      return session === undefined ? undefined : { handle: sessionId, session };
+    },
+    async drop(sessionId, reason) {
+      const session = running.byId(sessionId)?.session;
+      if (session === undefined) return;
+      sessions.delete(session);
+      await session.close(reason);
+    },
+  };
+
   const createServerOptions = (upstreamServers: Upstream) => ({
     name: "sandpy",
     version: VERSION,
@@ -187,12 +202,25 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
         import("./http-service.ts"),
         loadUpstream(),
       ]);
+      const routes: HttpRoutes[] = [];
+      if (config.http.dashboard) {
+        const { createDashboardRoutes } = await import("./dashboard-routes.ts");
+        const dashboard = createDashboardRoutes({
+          events,
+          handles: running,
+          upstream: upstreamServers,
+          admins: config.http.admins,
+          log,
+        });
+        scope.add("the dashboard", dashboard.close);
+        routes.push(dashboard.routes);
+      }
       return serveHttp({
         config,
         log,
         server: createServerOptions(upstreamServers),
         onClient: () => pool.warm(),
-        routes: [],
+        routes,
         async connect({ caller, peer }) {
           const session = await openSession(pool, peer, caller);
           return {

@@ -55,6 +55,12 @@ export const HTTP_FLAGS = {
     valueHint: "seconds",
     description: "what runs at SIGTERM may go on so long; default 5",
   },
+  dashboard: { type: "boolean", description: "show what runs at /, in a browser" },
+  admin: {
+    type: "string",
+    valueHint: LIST,
+    description: "there, these tokens' owners see the sessions of all",
+  },
   "insecure-no-auth": { type: "boolean", description: "let everybody in who reaches the address" },
 } as const satisfies ArgsDef;
 

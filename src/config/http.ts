@@ -17,6 +17,9 @@ export interface HttpSettings {
   /** How clients reach the server, with its path; `undefined`: at the address that it listens on. */
   readonly publicUrl: string | undefined;
   readonly graceMs: number;
+  readonly dashboard: boolean;
+  /** Who sees the sessions of all on the dashboard: names of tokens, or whole ids. */
+  readonly admins: readonly string[];
   readonly insecureNoAuth: boolean;
 }
 
@@ -46,6 +49,8 @@ export function resolveHttp(given: GivenSettings, toPath: ToPath): HttpSettings 
     oauth: resolveOAuth(given),
     publicUrl: given.value("MCP_BRIDGE_HTTP_PUBLIC_URL"),
     graceMs: (given.value("MCP_BRIDGE_HTTP_GRACE") ?? 5) * 1000,
+    dashboard: given.value("MCP_BRIDGE_HTTP_DASHBOARD") ?? false,
+    admins: given.value("MCP_BRIDGE_HTTP_ADMINS") ?? [],
     insecureNoAuth: given.value("MCP_BRIDGE_HTTP_INSECURE_NO_AUTH") ?? false,
   };
 }

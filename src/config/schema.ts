@@ -111,6 +111,10 @@ const originList = list(
   "origins such as https://app.example.com",
   /^[a-z][a-z0-9+.-]*:\/\/[^\s/,"]{1,253}$/i,
 );
+const adminList = list(
+  "names of tokens, or whole ids such as https://login.example.com|ada,",
+  /^[^\s,]{1,1024}$/,
+);
 /** RFC 6749, section 3.3. */
 const scopeList = list("scopes", /^[\x21\x23-\x2b\x2d-\x5b\x5d-\x7e]{1,256}$/);
 
@@ -223,6 +227,8 @@ export const SETTINGS = {
   MCP_BRIDGE_HTTP_SCOPES: row("http.scopes", scopeList, { flag: "scope", isList: true }),
   MCP_BRIDGE_HTTP_PUBLIC_URL: row("http.publicUrl", webAddress, { flag: "public-url" }),
   MCP_BRIDGE_HTTP_GRACE: row("http.grace", wholeNumber("number of seconds", 3600), { flag: "grace" }),
+  MCP_BRIDGE_HTTP_DASHBOARD: row("http.dashboard", flag, { flag: "dashboard" }),
+  MCP_BRIDGE_HTTP_ADMINS: row("http.admins", adminList, { flag: "admin", isList: true }),
   MCP_BRIDGE_HTTP_INSECURE_NO_AUTH: row(undefined, flag, { flag: "insecure-no-auth" }),
   MCP_BRIDGE_CONFIG: row(undefined, path, { flag: "config" }),
   MCP_SERVERS_CONFIG: row("serversConfig", path),

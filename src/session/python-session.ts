@@ -76,6 +76,8 @@ class PythonSession implements Session {
   /** Settles when the sandboxes that are not used any more are gone. */
   #discarded: Promise<unknown> = Promise.resolve();
   #lastId = 0;
+  /** Of the execution whose turn it is. */
+  #interruptor: AbortController | undefined;
   #idleTimer: ReturnType<typeof setTimeout> | undefined;
   #closing: Promise<void> | undefined;
 
@@ -108,6 +110,19 @@ class PythonSession implements Session {
     return this.#kernel?.measure(MEASURE_DEADLINE_MS);
   }
 
+  interrupt(): boolean {
+    this.#interruptor?.abort(new BridgeError("CANCELLED", "the execution was interrupted"));
+    return this.#interruptor !== undefined;
+  }
+
+  async reset(): Promise<void> {
+    try {
+      await this.#kernel?.reset(RESET_DEADLINE_MS);
+    } catch {
+      this.#discard(); // the supervisor does not answer: the container goes
+    }
+  }
+
   close(reason = "ended"): Promise<void> {
     this.#closing ??= this.#stop().finally(() => this.#reporter.emit({ kind: "session-closed", reason }));
     return this.#closing;
@@ -130,11 +145,14 @@ class PythonSession implements Session {
     clearTimeout(this.#idleTimer);
     report.started();
     request.onStart?.();
+    const interruptor = new AbortController();
+    this.#interruptor = interruptor;
     try {
-      const outcome = await this.#run(request, report, signal);
+      const outcome = await this.#run(request, report, AbortSignal.any([signal, interruptor.signal]));
       if (this.#options.stateless && !outcome.stateLost) await this.#startAfresh();
       return outcome;
     } finally {
+      this.#interruptor = undefined;
       this.#startIdleTimer();
     }
   }
@@ -236,11 +254,7 @@ class PythonSession implements Session {
   /** Replaces the Python process, so that the next execution finds nothing of this one. */
   async #startAfresh(): Promise<void> {
     this.#hasState = false;
-    try {
-      await this.#kernel?.reset(RESET_DEADLINE_MS);
-    } catch {
-      this.#discard(); // the supervisor does not answer: the container goes
-    }
+    await this.reset();
   }
 
   async #startKernel(signal: AbortSignal): Promise<Kernel> {

@@ -12,6 +12,10 @@ export interface Session extends Closable {
   execute(request: ExecuteRequest, signal: AbortSignal): Promise<Outcome>;
   /** Bytes of memory that its sandbox holds; `undefined` where it has none, or does not answer soon. */
   measure(): Promise<number | undefined>;
+  /** Interrupts the code that runs now, as a client that cancels does; returns whether there was any. */
+  interrupt(): boolean;
+  /** Replaces the Python process, whatever it does; the next result says that variables are gone. */
+  reset(): Promise<void>;
   /** `reason` is for those who listen to the bridge's events. */
   close(reason?: string): Promise<void>;
 }

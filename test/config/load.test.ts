@@ -64,6 +64,8 @@ test("has a default for everything", () => {
       oauth: undefined,
       publicUrl: undefined,
       graceMs: 5000,
+      dashboard: false,
+      admins: [],
       insecureNoAuth: false,
     },
     depth: 0,

@@ -73,6 +73,8 @@ const SAMPLES: Readonly<Partial<Record<SettingName, unknown>>> = {
   MCP_BRIDGE_HTTP_ISSUER: "https://idp.example.com/a",
   MCP_BRIDGE_HTTP_PUBLIC_URL: "https://tools.example.com/mcp",
   MCP_BRIDGE_HTTP_GRACE: 9,
+  MCP_BRIDGE_HTTP_DASHBOARD: true,
+  MCP_BRIDGE_HTTP_ADMINS: ["ada", "https://login.example.com|7"],
   MCP_SERVERS_CONFIG: "/srv/servers.json",
 };
 /** They mean something beside an issuer alone. */

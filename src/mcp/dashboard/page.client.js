@@ -115,10 +115,10 @@
     const form = event.target;
     if (!form.matches("form[data-act]")) return;
     event.preventDefault();
-    const button = form.querySelector("button");
+    const button = form.querySelector("button"); // form.action would be the field of that name
     button.setAttribute("aria-busy", "true");
     try {
-      const answer = await fetch(form.action, {
+      const answer = await fetch(form.getAttribute("action"), {
         method: "POST",
         body: new URLSearchParams(new FormData(form)),
         headers: { accept: "application/json" },

@@ -13,6 +13,8 @@ export interface HttpEnv {
   Bindings: {
     /** Lets the answer be silent for as long as it takes; otherwise the connection is cut after a while. */
     keepOpen(): void;
+    /** The address that the request came from. */
+    readonly peer: string | undefined;
   };
 }
 

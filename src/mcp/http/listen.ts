@@ -31,7 +31,11 @@ export function listen({ app, host, port }: ListenOptions): Listening {
       port,
       idleTimeout: IDLE_S,
       maxRequestBodySize: MAX_BODY_BYTES + 1, // one more than is accepted: that gets an answer of our own
-      fetch: (request, server) => app.fetch(request, { keepOpen: keepOpen(server, request) }),
+      fetch: (request, server) =>
+        app.fetch(request, {
+          keepOpen: keepOpen(server, request),
+          peer: server.requestIP(request)?.address,
+        }),
     });
     return { port: server.port ?? port, close: () => server.stop(true) };
   } catch (error) {

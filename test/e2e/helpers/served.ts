@@ -1,0 +1,70 @@
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { startChild } from "../../../src/core/child.ts";
+import { BINARY, bridgeEnv, until } from "./engine.ts";
+import type { TestHome } from "./home.ts";
+
+const CALL_TIMEOUT_MS = 60_000;
+const STOP_GRACE_MS = 10_000;
+
+/** The binary as a server of its own, on a port that was free. */
+export interface Served extends AsyncDisposable {
+  readonly origin: string;
+  /** A client that has a session of its own. */
+  connect(token: string): Promise<ServedClient>;
+}
+
+export interface ServedClient extends AsyncDisposable {
+  /** Runs code and returns its status, or the error's message. */
+  python(code: string): Promise<string>;
+}
+
+/** Starts `sandpy serve --http` with these flags. */
+export async function startServed(
+  home: TestHome,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Served> {
+  let stderr = "";
+  const child = await startChild({
+    command: BINARY,
+    args: ["serve", "--http", "--port", "0", ...args],
+    env: bridgeEnv(home.path, env),
+    cwd: home.path,
+    onStderr: (text) => {
+      stderr += text;
+    },
+  });
+  const stop = async () => {
+    child.kill("SIGTERM");
+    await child.stop(STOP_GRACE_MS);
+  };
+  try {
+    await until("the server listens", () => / at http:\S+\n/.test(stderr), 20_000);
+  } catch (error) {
+    await stop();
+    throw new Error(`${String(error)}: ${stderr}`);
+  }
+  const url = new URL(/ at (http:\S+)\n/.exec(stderr)?.[1] ?? "");
+  return {
+    origin: url.origin,
+    connect: (token) => connect(url, token),
+    [Symbol.asyncDispose]: stop,
+  };
+}
+
+async function connect(url: URL, token: string): Promise<ServedClient> {
+  const client = new Client({ name: "test", version: "1" });
+  const headers = { authorization: `Bearer ${token}` };
+  // Its type takes no `undefined` where the transport's may be that.
+  await client.connect(new StreamableHTTPClientTransport(url, { requestInit: { headers } }) as never);
+  return {
+    async python(code) {
+      const options = { timeout: CALL_TIMEOUT_MS };
+      const result = await client.callTool({ name: "run_python", arguments: { code } }, undefined, options);
+      const { status } = (result["structuredContent"] ?? {}) as { status?: string };
+      return status ?? JSON.stringify(result["content"]);
+    },
+    [Symbol.asyncDispose]: () => client.close(),
+  };
+}
