@@ -7,7 +7,7 @@ const MODULE = join(import.meta.dir, "../../src/memory/memory.ts");
 const KILLS = 100;
 const AT_ONCE = 4;
 const KEYS = ["a", "b/c", "ü"];
-const MAX_WRITES = 20;
+const MAX_WRITES = 60;
 
 /** Writes without end, each value of its own size, and says after each what is kept now. */
 const WRITER = `
