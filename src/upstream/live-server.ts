@@ -44,7 +44,13 @@ export async function startServer(
   ]);
   const { name } = definition;
   const { log, listMs, catalogue, peers } = options;
-  const relay = new Relay({ server: name, callers, peers, log });
+  const relay = new Relay({
+    server: name,
+    callers,
+    hasStreams: definition.transport.kind === "remote",
+    peers,
+    log,
+  });
   const connectMs = definition.startMs ?? options.connectMs;
   const prepare: ConnectOptions["prepare"] = (client, mask) => relay.attach(client, mask);
   const connection = await connectServer(definition, { ...options, connectMs, prepare }, signal);

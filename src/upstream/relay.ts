@@ -2,7 +2,7 @@ import { type Client, ProtocolError, ProtocolErrorCode } from "@modelcontextprot
 import { BridgeError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import { limitTime } from "./abort.ts";
-import type { Callers } from "./callers.ts";
+import type { Caller, Callers } from "./callers.ts";
 import { type ClientPeer, LOG_SEVERITIES, type LogSeverity, type PeerMessage } from "./client-peer.ts";
 import type { Mask } from "./mask.ts";
 import { isWebAddress, plainForm, plainText } from "./relayed-text.ts";
@@ -16,6 +16,7 @@ const MAX_MESSAGE_CHARS = 10_000;
 const MAX_FORM_CHARS = 64 * 1024;
 const MAX_SAMPLING_CHARS = 8 * 1024 ** 2;
 const MAX_LOGGER_CHARS = 200;
+const MAX_ELICITATION_ID_CHARS = 1024;
 
 /** The requests of servers that a client can answer, and the capability by which it says that it can. */
 const RELAYED = {
@@ -37,6 +38,8 @@ export interface RelayOptions {
   /** The server's name, which the client's user is to see. */
   readonly server: string;
   readonly callers: Callers;
+  /** The server answers each request by a stream of its own, in which it asks what it needs for that: not over stdio. */
+  readonly hasStreams: boolean;
   /** The clients of all sessions. */
   readonly peers: ReadonlySet<ClientPeer>;
   readonly log: Log;
@@ -44,7 +47,8 @@ export interface RelayOptions {
 
 /**
  * What one server asks of its client and tells it, passed on to ours. A server is shared: its request belongs to the
- * client whose calls are under way on it, and is refused when that is not exactly one; roots, and notifications, may also
+ * call in whose answer it comes. Where that is not to be seen, as in the revisions with `initialize` over stdio, it belongs
+ * to the client whose calls are under way, and is refused when that is not exactly one; roots, and notifications, may also
  * go to the only client that there is. The answer is given up when those calls end.
  */
 export class Relay {
@@ -70,13 +74,18 @@ export class Relay {
           this.#answer(
             { method, ...(request.params === undefined ? {} : { params: request.params }) },
             context.mcpReq.signal,
+            this.#options.hasStreams || client.getProtocolEra() === "modern"
+              ? this.#options.callers.current()
+              : undefined,
           ) as never, // judged by the server that asked, as the client gave it
       );
     }
     client.setNotificationHandler("notifications/message", ({ params }) => this.#passLog(params, mask));
-    client.setNotificationHandler("notifications/elicitation/complete", ({ method, params }) =>
-      this.#addressee()?.notify({ method, params }),
-    );
+    client.setNotificationHandler("notifications/elicitation/complete", ({ method, params }) => {
+      const { elicitationId } = params; // nothing else has a meaning
+      if (elicitationId.length > MAX_ELICITATION_ID_CHARS) return;
+      this.#addressee()?.notify({ method, params: { elicitationId } });
+    });
   }
 
   /** Tells the server that the roots of a client changed, if it was told that this would happen. */
@@ -101,9 +110,10 @@ export class Relay {
     );
   }
 
-  async #answer(message: RelayedMessage, asked: AbortSignal): Promise<unknown> {
-    const { server, log } = this.#options;
-    const peer = this.#options.callers.onlyPeer() ?? this.#onlyPeerFor(message.method);
+  async #answer(message: RelayedMessage, asked: AbortSignal, caller: Caller | undefined): Promise<unknown> {
+    const { server, log, callers } = this.#options;
+    const peer =
+      caller === undefined ? (callers.onlyPeer() ?? this.#onlyPeerFor(message.method)) : caller.peer;
     const refusal = this.#whyNot(message, peer);
     if (peer === undefined || refusal !== undefined) {
       log.debug("refused a request of a server", { server, method: message.method, reason: refusal });
@@ -111,7 +121,7 @@ export class Relay {
     }
     this.#open += 1;
     // Without a call under way nothing ends the wait but its limit.
-    const calls = this.#options.callers.untilOver();
+    const calls = callers.untilOver(caller);
     const either = AbortSignal.any([asked, calls.signal]);
     const { signal, release } = limitTime(either, MAX_ANSWER_MS, () => notAnswered(message.method));
     try {

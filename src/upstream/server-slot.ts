@@ -3,7 +3,7 @@ import type { Log } from "../core/log.ts";
 import type { ServerDefinition } from "../discovery/server-definition.ts";
 import type { ServerSummary } from "../kernel/host-tools.ts";
 import { waitFor } from "./abort.ts";
-import { Callers } from "./callers.ts";
+import { Callers, workFor } from "./callers.ts";
 import type { ClientPeer } from "./client-peer.ts";
 import type { Clock } from "./clock.ts";
 import type { LiveServer } from "./live-server.ts";
@@ -78,11 +78,12 @@ export class ServerSlot {
     work: (server: LiveServer) => Promise<T>,
   ): Promise<T> {
     if (!isPassing) this.#isWanted = true;
-    const leave = this.callers.enter(peer);
+    const caller = this.callers.enter(peer);
     try {
-      return await work(this.#live ?? (await this.#started(signal)));
+      const live = this.#live ?? (await this.#started(signal));
+      return await workFor(caller, () => work(live));
     } finally {
-      leave();
+      this.callers.leave(caller);
       this.#watchIdle();
     }
   }
@@ -114,7 +115,8 @@ export class ServerSlot {
   }
 
   #started(signal: AbortSignal): Promise<LiveServer> {
-    this.#starting ??= this.#start().finally(() => {
+    // It goes on when whoever wanted it first has had enough.
+    this.#starting ??= workFor(undefined, () => this.#start()).finally(() => {
       this.#starting = undefined;
       this.#watchIdle(); // whoever wanted it may have given up
     });

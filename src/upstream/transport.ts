@@ -5,6 +5,7 @@ import { withDeadline } from "../core/lifecycle.ts";
 import { LineSplitter } from "../core/lines.ts";
 import { excerpt, type Mask } from "./mask.ts";
 import { isMessage, MAX_MESSAGE_BYTES, type RawMessage, refuseBadResult, tryParse } from "./messages.ts";
+import { RequestOrigins } from "./request-origins.ts";
 import { ServerGone } from "./server-gone.ts";
 import { UnaskedLimit } from "./unasked-limit.ts";
 
@@ -45,6 +46,7 @@ export class StdioTransport implements Transport {
   #exit: ChildExit | undefined;
   #fault: BridgeError | undefined;
   readonly #unasked = new UnaskedLimit();
+  readonly #origins = new RequestOrigins();
   /** Answers that are still to come. */
   #owed = 0;
   #unreadBytes = 0;
@@ -103,6 +105,7 @@ export class StdioTransport implements Transport {
     const line = Buffer.from(`${JSON.stringify(message)}\n`);
     const cost = line.length + MESSAGE_COST_BYTES;
     if ("method" in message && "id" in message) this.#owed += 1;
+    this.#origins.sent(message as RawMessage);
     this.#unreadBytes += cost;
     try {
       await this.#process.write(line);
@@ -179,7 +182,10 @@ export class StdioTransport implements Transport {
       return false;
     }
     const messages: readonly RawMessage[] = Array.isArray(parsed) ? parsed : [parsed];
-    for (const message of messages) this.onmessage?.(refuseBadResult(message, bytes) as JSONRPCMessage);
+    for (const message of messages) {
+      const checked = refuseBadResult(message, bytes);
+      this.#origins.pass(checked, (each) => this.onmessage?.(each as JSONRPCMessage));
+    }
     const answers = messages.filter((message) => !("method" in message)).length;
     const isAsked = answers > 0 && this.#owed > 0;
     this.#owed = Math.max(0, this.#owed - answers);

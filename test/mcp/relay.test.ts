@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
-import { join } from "node:path";
 import {
   CreateMessageRequestSchema,
   ElicitRequestSchema,
   ListRootsRequestSchema,
 } from "@modelcontextprotocol/sdk/types.js";
+import { startEverything } from "../helpers/everything-server.ts";
 import { connectModern, connectOlder, toolRun } from "../helpers/relay-rig.ts";
 import { createJournal, createRig, define, remote, SERVERS, scripted, until } from "../upstream/harness.ts";
 
@@ -326,36 +326,3 @@ describe("a real server that is reached by URL", () => {
     },
   );
 });
-
-async function startEverything(mode: "streamableHttp" | "sse"): Promise<AsyncDisposable & { url: string }> {
-  const port = await freePort();
-  const script = join(
-    import.meta.dir,
-    "../../node_modules/@modelcontextprotocol/server-everything/dist/index.js",
-  );
-  const child = Bun.spawn([process.execPath, script, mode], {
-    env: { PATH: process.env["PATH"] ?? "", PORT: String(port) },
-    stdout: "ignore",
-    stderr: "pipe",
-  });
-  const url = `http://127.0.0.1:${port}/${mode === "sse" ? "sse" : "mcp"}`;
-  let said = "";
-  for await (const chunk of child.stderr) {
-    said += new TextDecoder().decode(chunk);
-    if (said.includes(String(port))) break;
-  }
-  return {
-    url,
-    async [Symbol.asyncDispose]() {
-      child.kill("SIGKILL");
-      await child.exited;
-    },
-  };
-}
-
-async function freePort(): Promise<number> {
-  const server = Bun.serve({ port: 0, fetch: () => new Response() });
-  const { port = 0 } = server;
-  await server.stop(true);
-  return port;
-}
