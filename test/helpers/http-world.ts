@@ -20,6 +20,7 @@ export interface HttpWorldOptions {
   readonly connect?: Connect;
   readonly limits?: Partial<SessionLimits>;
   readonly servers?: ServerNames;
+  readonly idleSeconds?: number;
 }
 
 /** A server of MCP on a port of this machine, as it is in the product but for the sandboxes. */
@@ -61,7 +62,7 @@ export function startHttpWorld(options: HttpWorldOptions = {}) {
     isDraining: () => isDraining,
     log,
   });
-  const listening = listen({ app, host: "127.0.0.1", port: 0 });
+  const listening = listen({ app, host: "127.0.0.1", port: 0, idleSeconds: options.idleSeconds ?? 30 });
   const hurry = new AbortController();
   const close = async (graceMs = 0) => {
     isDraining = true;

@@ -2,7 +2,6 @@ import { BridgeError } from "../../core/errors.ts";
 import type { HttpApp } from "./http-env.ts";
 import { MAX_BODY_BYTES } from "./read-body.ts";
 
-/** A connection on which nothing is heard for so long is cut, unless it waits for an answer of MCP. */
 const IDLE_S = 30;
 
 export interface ListenOptions {
@@ -10,6 +9,8 @@ export interface ListenOptions {
   readonly host: string;
   /** 0: any that is free. */
   readonly port: number;
+  /** A connection on which nothing is heard for so long is cut, unless it waits for an answer of MCP. */
+  readonly idleSeconds?: number;
 }
 
 /** A port that is listened on. */
@@ -23,13 +24,13 @@ export interface Listening {
  * Listens. Headers have Bun's 10 s to arrive and 16 KiB of room; bodies that are larger than any that is accepted, or whose
  * length is no number, are refused before anything else is looked at. Throws `HTTP_LISTEN_FAILED`.
  */
-export function listen({ app, host, port }: ListenOptions): Listening {
+export function listen({ app, host, port, idleSeconds = IDLE_S }: ListenOptions): Listening {
   const keepOpen = (server: Bun.Server<unknown>, request: Request) => () => server.timeout(request, 0);
   try {
     const server = Bun.serve({
       hostname: host,
       port,
-      idleTimeout: IDLE_S,
+      idleTimeout: idleSeconds,
       maxRequestBodySize: MAX_BODY_BYTES + 1, // one more than is accepted: that gets an answer of our own
       fetch: (request, server) =>
         app.fetch(request, {
