@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
     from .names import Names
 
+ASK_SECONDS = 5.0
+
 _frame = sys._getframe
 
 
@@ -21,7 +23,8 @@ class Kept:
     def __init__(self, names: Names) -> None:
         self.names = names
         self.made: dict[str, Any] = {}
-        self.changed = False
+        self.state = ""
+        self.changed = self.told = False
 
     @property
     def memories(self) -> Any:
@@ -42,16 +45,21 @@ class Kept:
         return found or self.made.setdefault("tools", load(".saving").Tools(self.names, self.memories, self.saved))
 
     def notice(self, state: str | None) -> None:
-        """Takes what the host says of the user's files: None for what it said last."""
-        self.changed = self.changed or bool(state)
+        """Takes what the host says of the user's files, "" for none: None for what it said last. To a process before
+        this one, maybe, which died with the frame."""
+        if state is None:
+            self.changed = self.changed or not self.told
+        elif state != self.state:
+            self.state, self.changed = state, True
+        self.told = True
 
     def before(self, source: str) -> None:
         """Has the saved tools ready for a cell that is about to run: read anew where the user's files changed, and
         there where the cell names them."""
         if self.changed:
             try:
-                load(".twofold").run(self.tools.newest(False), False)
-            except RuntimeError as error:
+                load(".twofold").run_plain(self.tools.newest(False), ASK_SECONDS)
+            except (RuntimeError, TimeoutError) as error:
                 self.saved.notes.append(f"the saved tools could not be read: {error}")
             except ValueError:  # no Python, which is noted already
                 pass

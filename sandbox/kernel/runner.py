@@ -168,7 +168,7 @@ class Runner:
             self.set_loop()
         self.display.begin(frame["id"])
         self.names.update(frame["servers"], frame["loaded"])
-        self.names.kept.notice(frame.get("projects"))
+        self.names.kept.notice(frame["projects"])
         if frame.get("argv") is not None:
             sys.argv = list(frame["argv"])
         if frame.get("filename") is not None:

@@ -26,13 +26,19 @@ def _same(value: Any) -> Any:
     return value
 
 
+class Gate(PendingCall):
+    """What is waited for until a turn comes: others open it, not the host."""
+
+    __slots__ = ()
+
+
 class Turn:
     """One holder, or one who waits to be, of one thing."""
 
     def __init__(self, what: str, loop: Any) -> None:
         self.what = what
         self.loop = loop  # where the holder awaits while it holds
-        self.gate = PendingCall(f"a turn with {what}", _same, _nothing)
+        self.gate = Gate(f"a turn with {what}", _same, _nothing)
 
 
 class Turns:

@@ -6,7 +6,7 @@ import sys
 
 from .late import load
 from .results import MCPError, MemoryStoreError
-from .turns import WAIT_SECONDS
+from .turns import WAIT_SECONDS, Gate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,10 +31,11 @@ def is_awaited(frame: FrameType) -> bool:
 
 def run(body: Generator[Any, Any, Any], awaited: bool) -> Any:
     """Runs a body: at once, or where its caller awaits it, as a coroutine that leaves the event loop free."""
-    return _run_async(body) if awaited else _run_plain(body)
+    return _run_async(body) if awaited else run_plain(body)
 
 
-def _run_plain(body: Generator[Any, Any, Any]) -> Any:
+def run_plain(body: Generator[Any, Any, Any], seconds: float | None = None) -> Any:
+    """Runs a body at once; each answer of the host may take so many seconds, for as long as it likes without."""
     step, given = body.send, None
     while True:
         try:
@@ -43,7 +44,7 @@ def _run_plain(body: Generator[Any, Any, Any]) -> Any:
             return end.value
         try:
             # A turn comes when others are done, which may be never; the host has deadlines of its own.
-            given, step = wanted.result(WAIT_SECONDS if wanted.__name__.startswith("a turn") else None), body.send
+            given, step = wanted.result(WAIT_SECONDS if isinstance(wanted, Gate) else seconds), body.send
         except BaseException as error:
             given, step = of_store(error), body.throw
 

@@ -189,7 +189,7 @@ class Sandbox:
         """Sends an `execute` frame; returns its id."""
         self.ids += 1
         frame = {"type": "execute", "id": self.ids, "code": code, "servers": SERVERS, "loaded": []}
-        self.send("k", {**frame, "argv": None, "filename": None, **fields})
+        self.send("k", {**frame, "argv": None, "filename": None, "projects": "", **fields})
         return self.ids
 
     def finish(self, number: int, patience: float = PATIENCE) -> Outcome:

@@ -293,6 +293,7 @@ class Limits(unittest.TestCase):
                 "loaded": [],
                 "argv": None,
                 "filename": None,
+                "projects": "",
             }
             line = json.dumps(["k", frame], separators=(",", ":"))
             frame["code"] = "#" * (200_000 - len(line))

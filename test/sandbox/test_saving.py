@@ -330,7 +330,10 @@ class Saving(unittest.TestCase):
         self.sandbox.source = "def tool(): return 2\n"
         self.assertEqual(self.value("tool(), held(), 'keep' in globals()", projects="2"), (2, 1, True))
         self.sandbox.source = ""
-        self.assertEqual(self.value("'tool' in globals()", projects="3"), False)
+        self.assertEqual(self.value("'tool' in globals()", projects=""), False)
+        self.sandbox.source = "def tool(): return 3\n"
+        self.sandbox.reset()
+        self.assertEqual(self.value("tool()", projects=None), 3)  # a process before this one was told
 
     def test_survives_a_file_that_fails(self) -> None:
         for source, part in (
