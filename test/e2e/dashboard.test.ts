@@ -50,8 +50,8 @@ afterAll(async () => {
   home?.[Symbol.dispose]();
 });
 
-async function signIn({ page }: WatchedPage, token: string): Promise<void> {
-  await page.goto(served.origin);
+async function signIn({ page }: WatchedPage, token: string, origin = served.origin): Promise<void> {
+  await page.goto(origin);
   await page.type("input[name=token]", token);
   await Promise.all([page.waitForNavigation(), page.click("button")]);
 }
@@ -72,6 +72,12 @@ function shows(page: Page, text: string | RegExp, selector = "body"): Promise<vo
 }
 
 const inPage = <T>(page: Page, expression: string): Promise<T> => page.evaluate(expression) as Promise<T>;
+/** What a browser does to a page behind another one. */
+const setHidden = (page: Page, isHidden: boolean) =>
+  page.evaluate(
+    `Object.defineProperty(document, "hidden", { value: ${isHidden}, configurable: true });` +
+      'document.dispatchEvent(new Event("visibilitychange"))',
+  );
 const isTooWide = (page: Page) =>
   inPage<boolean>(page, "document.documentElement.scrollWidth > document.documentElement.clientWidth");
 
@@ -105,6 +111,13 @@ describe("the dashboard in a browser", () => {
     await shows(page, /cancelled, /, ".session");
     expect(await ada.python("print('still', ticks > 0)")).toBe("success");
     await shows(page, "still True", "pre.output");
+
+    await setHidden(page, true);
+    await shows(page, "Paused", "#live");
+    expect(await ada.python("print('unseen')")).toBe("success");
+    expect(await textOf(page, "pre.output")).not.toContain("unseen");
+    await setHidden(page, false);
+    await shows(page, "unseen", "pre.output");
 
     await page.click("details[id$=-reset] > summary");
     await page.click("details[id$=-reset] button");
@@ -156,6 +169,23 @@ describe("the dashboard in a browser", () => {
     await Promise.all([other.page.waitForNavigation(), other.page.click("header form button")]);
     await shows(other.page, "Token");
     expect([...faults, ...other.faults]).toEqual([]);
+  });
+
+  test("comes back by itself when the server does, and asks who is there", async () => {
+    const flags = ["--dashboard"];
+    const env = { MCP_BRIDGE_HTTP_TOKEN: `ada:${ADA}` };
+    await using watched = await browser.open(...PHONE);
+    const { page } = watched;
+    let port: string;
+    {
+      await using first = await startServed(home, flags, env);
+      port = new URL(first.origin).port;
+      await signIn(watched, ADA, first.origin);
+      await shows(page, "Live", "#live");
+    }
+    await shows(page, "Not connected; trying again …", "#live");
+    await using _second = await startServed(home, [...flags, "--port", port], env);
+    await shows(page, "Token"); // what it knew of the browser went with it
   });
 
   test.if(PICTURES !== undefined)("has its pictures taken", async () => {

@@ -19,7 +19,7 @@ export interface ServedClient extends AsyncDisposable {
   python(code: string): Promise<string>;
 }
 
-/** Starts `sandpy serve --http` with these flags. */
+/** Starts `sandpy serve --http` with these flags, on any port unless one is named. */
 export async function startServed(
   home: TestHome,
   args: readonly string[],
@@ -28,7 +28,7 @@ export async function startServed(
   let stderr = "";
   const child = await startChild({
     command: BINARY,
-    args: ["serve", "--http", "--port", "0", ...args],
+    args: ["serve", "--http", ...(args.includes("--port") ? [] : ["--port", "0"]), ...args],
     env: bridgeEnv(home.path, env),
     cwd: home.path,
     onStderr: (text) => {
