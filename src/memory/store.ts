@@ -21,6 +21,11 @@ export interface StoredMemory {
   readonly record: MemoryRecord;
 }
 
+/** The same without its value: all values together may be much. */
+interface ListedMemory extends Omit<StoredMemory, "record"> {
+  readonly record: Omit<MemoryRecord, "value" | "others">;
+}
+
 interface Damaged {
   readonly name: string;
   readonly reason: string;
@@ -44,18 +49,16 @@ export class MemoryStore {
     signal: AbortSignal,
   ): Promise<{ readonly memories: readonly MemoryInfo[]; readonly unreadable: readonly UnreadableMemory[] }> {
     if (!(await this.#root.check())) return { memories: [], unreadable: [] };
-    const names = await this.#names();
-    const found = new Map<string, StoredMemory>();
+    const found = new Map<string, ListedMemory>();
     const unreadable: UnreadableMemory[] = [];
-    for (let at = 0; at < names.length; at += AT_ONCE) {
+    await this.#readAll(await this.#names(), (file) => {
       signal.throwIfAborted();
-      const files = await Promise.all(names.slice(at, at + AT_ONCE).map((name) => this.#read(name)));
-      for (const file of files) {
-        if (file === undefined) continue;
-        if ("reason" in file) unreadable.push({ file: file.name, reason: file.reason });
-        else if (isPreferred(file, found.get(file.record.key))) found.set(file.record.key, file);
+      if ("reason" in file) unreadable.push({ file: file.name, reason: file.reason });
+      else if (isPreferred(file, found.get(file.record.key))) {
+        const { value: _, others: __, ...record } = file.record;
+        found.set(record.key, { ...file, record });
       }
-    }
+    });
     const memories = [...found.values()].map(describe);
     memories.sort((one, other) => (one.key < other.key ? -1 : 1));
     return { memories, unreadable };
@@ -158,12 +161,24 @@ export class MemoryStore {
     const names = await this.#names();
     const present = new Set(names);
     for (const name of this.#keys.keys()) if (!present.has(name)) this.#keys.delete(name);
-    for (const name of names) {
-      if (this.#keys.has(name)) continue;
-      const file = await this.#read(name);
-      this.#keys.set(name, file !== undefined && "record" in file ? file.record.key : undefined);
-    }
+    await this.#readAll(
+      names.filter((name) => !this.#keys.has(name)),
+      () => undefined,
+    );
     return names.filter((name) => this.#keys.get(name) === key);
+  }
+
+  /** Several at a time, and remembers whose each is. */
+  async #readAll(names: readonly string[], onFile: (file: StoredMemory | Damaged) => void): Promise<void> {
+    for (let at = 0; at < names.length; at += AT_ONCE) {
+      const files = await Promise.all(
+        names.slice(at, at + AT_ONCE).map(async (name) => ({ name, file: await this.#read(name) })),
+      );
+      for (const { name, file } of files) {
+        this.#keys.set(name, file !== undefined && "record" in file ? file.record.key : undefined);
+        if (file !== undefined) onFile(file);
+      }
+    }
   }
 
   async #names(): Promise<readonly string[]> {
@@ -205,15 +220,16 @@ async function firstFree(names: readonly string[], write: (name: string) => Prom
 }
 
 /** Where two files hold one key, the one that {@link MemoryStore.find} finds counts. */
-function isPreferred(file: StoredMemory, other: StoredMemory | undefined): boolean {
+function isPreferred(file: StoredMemory, other: Pick<StoredMemory, "name"> | undefined): boolean {
   if (other === undefined) return true;
   const names = memoryFileNames(file.record.key);
-  const rank = ({ name }: StoredMemory) => (names.includes(name) ? names.indexOf(name) : names.length);
+  const rank = ({ name }: Pick<StoredMemory, "name">) =>
+    names.includes(name) ? names.indexOf(name) : names.length;
   return rank(file) < rank(other);
 }
 
 /** What is told of a memory beside its value. */
-export function describe({ bytes, record }: Pick<StoredMemory, "bytes" | "record">): MemoryInfo {
+export function describe({ bytes, record }: Pick<ListedMemory, "bytes" | "record">): MemoryInfo {
   return {
     key: record.key,
     created_at: record.createdAt,
