@@ -1,6 +1,6 @@
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import { startChild } from "../../../src/core/child.ts";
+import { type Child, startChild } from "../../../src/core/child.ts";
 import { BINARY, bridgeEnv, until } from "./engine.ts";
 import type { TestHome } from "./home.ts";
 
@@ -10,6 +10,9 @@ const STOP_GRACE_MS = 10_000;
 /** The binary as a server of its own, on a port that was free. */
 export interface Served extends AsyncDisposable {
   readonly origin: string;
+  /** Where MCP is. */
+  readonly url: URL;
+  readonly child: Child;
   /** A client that has a session of its own. */
   connect(token: string): Promise<ServedClient>;
 }
@@ -48,6 +51,8 @@ export async function startServed(
   const url = new URL(/ at (http:\S+)\n/.exec(stderr)?.[1] ?? "");
   return {
     origin: url.origin,
+    url,
+    child,
     connect: (token) => connect(url, token),
     [Symbol.asyncDispose]: stop,
   };
