@@ -53,6 +53,7 @@ const server: ServerDefinition = {
 
 /** An MCP client at whose screen somebody agrees to everything and fills in nothing. */
 const person: ClientPeer = {
+  client: {},
   revision: () => "2025-11-25",
   capabilities: () => ({ elicitation: { form: { applyDefaults: true } }, sampling: {}, roots: {} }),
   request: async ({ method }) => {
@@ -73,7 +74,8 @@ await using upstream = createUpstream({
   dataDir,
   log: createLog("DEBUG", (line) => process.stderr.write(line)),
 });
-const session = upstream.openSession(person);
+upstream.welcome(person);
+const session = upstream.openSession(() => person);
 
 try {
   await signingIn(async () => {

@@ -2,8 +2,8 @@ import type { Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Config } from "../config/config.ts";
 import { detectEngine } from "../container/detect.ts";
-import { type BridgeEvents, createBridgeEvents, createSessionRef } from "../core/bridge-events.ts";
-import { type Caller, LOCAL_CALLER } from "../core/caller.ts";
+import { type BridgeEvents, createBridgeEvents } from "../core/bridge-events.ts";
+import { LOCAL_CALLER } from "../core/caller.ts";
 import { type Closable, Scope } from "../core/lifecycle.ts";
 import type { Log } from "../core/log.ts";
 import { VERSION } from "../core/version.ts";
@@ -11,15 +11,15 @@ import { MANUAL } from "../kernel/manual.ts";
 import type { HttpRoutes } from "../mcp/http/http-env.ts";
 import type { StdioServing } from "../mcp/stdio.ts";
 import type { Memory } from "../memory/memory.ts";
-import type { KernelSource } from "../session/kernel-source.ts";
+import type { SessionHandles } from "../session/handles.ts";
 import type { Session } from "../session/session.ts";
 import type { ClientPeer } from "../upstream/client-peer.ts";
 import type { Upstream } from "../upstream/upstream.ts";
-import type { RunningSessions } from "./dashboard-routes.ts";
+import type { Connection, ConnectionOptions, SessionPeers } from "./connection.ts";
 import type { HttpServing } from "./http-service.ts";
 import { KernelLauncher, type KernelLauncherOptions } from "./kernel-launcher.ts";
+import type { SessionRooms } from "./open-session.ts";
 import { createServerNames } from "./server-names.ts";
-import { createSessionRunner } from "./session-runner.ts";
 import { serveOnceSpokenTo } from "./stdio-service.ts";
 import { WarmPool } from "./warm-pool.ts";
 
@@ -39,11 +39,27 @@ export interface BridgeOptions {
   readonly selfPath?: string;
 }
 
+/** What sessions and connections are made with, once it is loaded. */
+interface Rooms {
+  readonly opening: typeof import("./open-session.ts");
+  readonly createConnection: typeof import("./connection.ts")["createConnection"];
+  readonly upstream: Upstream;
+  readonly shared: SessionRooms;
+  readonly peers: SessionPeers;
+  readonly handles: SessionHandles;
+}
+
 /** The whole house, wired. Nothing is looked for or started before a client speaks or code runs. */
 export interface Bridge extends Closable {
   /** What happens in it; whoever listens bounds what it keeps. */
   readonly events: BridgeEvents;
-  /** A new sandbox with its own state; the bridge closes it at the latest when it closes itself. */
+  /** Makes a sandbox ready for whoever needs one first. */
+  warm(): void;
+  /** Lets a client in. Whoever connects closes the connection when the client is gone. */
+  connect(client: ConnectionOptions & { readonly peer: ClientPeer }): Promise<Connection>;
+  /** The sessions of all callers. */
+  sessions(): Promise<SessionHandles>;
+  /** A new sandbox with its own state, for a program of the command line; the bridge closes it at the latest when it closes itself. */
   openSession(): Promise<Session>;
   /** Serves one MCP client over a pair of streams; the connection is one session. */
   serveStdio(io: { readonly stdin: Readable; readonly stdout: Writable }): StdioServing;
@@ -98,53 +114,39 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
     log,
     idleTimeoutMs: config.idleTimeoutMs,
   });
-  const sessions = new Set<Session>();
-  // Side by side: each may have to wait for the engine.
-  scope.add("the sandboxes", () =>
-    Promise.all([pool.close(), ...[...sessions].map((session) => session.close("shutdown"))]),
-  );
-
-  const openSession = async (
-    kernels: KernelSource,
-    peer?: ClientPeer,
-    caller: Caller = LOCAL_CALLER,
-  ): Promise<Session> => {
-    const [{ createSession }, { parseRpc }, upstreamServers, kept] = await Promise.all([
-      import("../session/python-session.ts"),
-      import("../kernel/rpc.ts"),
-      loadUpstream(),
-      loadMemory(),
-    ]);
-    const ref = createSessionRef(caller);
-    const session = createSession({
-      ref,
-      events,
-      kernels,
-      tools: upstreamServers.openSession(peer, ref),
-      memory: kept.openSession(ref.caller),
-      parseRpc,
-      log,
-      maxOutputChars: config.maxOutputChars,
-      idleTimeoutMs: config.idleTimeoutMs,
-      stateless: config.stateless,
-      memoryBytes: config.memoryBytes,
-      backgroundBudgetMs: config.timeoutMs,
-    });
-    sessions.add(session);
-    return session;
+  // Set up as one, once: what it takes to run code but for a container.
+  let rooms: Promise<Rooms> | undefined;
+  const loadRooms = () => {
+    rooms ??= (async () => {
+      const [opening, { createConnection }, upstreamServers, kept] = await Promise.all([
+        import("./open-session.ts"),
+        import("./connection.ts"),
+        loadUpstream(),
+        loadMemory(),
+      ]);
+      const shared = { config, log, events, upstream: upstreamServers, memory: kept };
+      const peers: SessionPeers = new WeakMap();
+      const handles = opening.createHandles(shared, pool, peers);
+      return { opening, createConnection, upstream: upstreamServers, shared, peers, handles };
+    })();
+    return rooms;
   };
+  const lone = new Set<Session>();
+  // Side by side: each may have to wait for the engine.
+  scope.add("the sandboxes", async () => {
+    const closable = [pool, (await rooms)?.handles, ...lone];
+    await Promise.all(closable.map((each) => each?.close("shutdown")));
+  });
 
-  const running: RunningSessions = {
-    byId(sessionId) {
-      const session = [...sessions].find(({ ref }) => ref.sessionId === sessionId);
-      return session === undefined ? undefined : { handle: sessionId, session };
-    },
-    async drop(sessionId, reason) {
-      const session = running.byId(sessionId)?.session;
-      if (session === undefined) return;
-      sessions.delete(session);
-      await session.close(reason);
-    },
+  const connect: Bridge["connect"] = async ({ peer, ...options }) => {
+    const { createConnection, upstream: servers, peers, handles } = await loadRooms();
+    servers.welcome(peer);
+    const connection = createConnection(options, { handles, peers, defaultTimeoutMs: config.timeoutMs });
+    const closeConnection = async () => {
+      servers.forget(peer);
+      await connection.close();
+    };
+    return { ...connection, close: closeConnection, [Symbol.asyncDispose]: closeConnection };
   };
 
   const createServerOptions = (upstreamServers: Upstream) => ({
@@ -164,7 +166,16 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
 
   return {
     events,
-    openSession: () => openSession(createLauncher({ pullWaitMs: SHELL_PULL_WAIT_MS, wholeOutput: true })),
+    warm: () => pool.warm(),
+    connect,
+    sessions: async () => (await loadRooms()).handles,
+    async openSession() {
+      const { opening, shared } = await loadRooms();
+      const kernels = createLauncher({ pullWaitMs: SHELL_PULL_WAIT_MS, wholeOutput: true });
+      const session = opening.openSession(shared, LOCAL_CALLER, kernels);
+      lone.add(session);
+      return session;
+    },
     serveStdio(io) {
       return serveOnceSpokenTo({
         stdin: io.stdin,
@@ -180,10 +191,9 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
             loadUpstream(),
           ]);
           const peer = new McpClientPeer();
-          const session = await openSession(pool, peer);
-          const runner = createSessionRunner(session, config);
+          const { runner } = await connect({ caller: LOCAL_CALLER, peer, hasDefault: true });
           const options = createServerOptions(upstreamServers);
-          const serving = serveStdio({
+          return serveStdio({
             createServer(shutdown) {
               pool.warm(); // unless that was done when the client began to speak
               return createServer(runner, { ...options, shutdown, peer });
@@ -192,8 +202,6 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
             stdin,
             stdout: io.stdout,
           });
-          void serving.done.then(() => upstreamServers.forget(peer));
-          return serving;
         },
       });
     },
@@ -207,7 +215,7 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
         const { createDashboardRoutes } = await import("./dashboard-routes.ts");
         const dashboard = createDashboardRoutes({
           events,
-          handles: running,
+          handles: (await loadRooms()).handles,
           upstream: upstreamServers,
           admins: config.http.admins,
           log,
@@ -221,17 +229,7 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
         server: createServerOptions(upstreamServers),
         onClient: () => pool.warm(),
         routes,
-        async connect({ caller, peer }) {
-          const session = await openSession(pool, peer, caller);
-          return {
-            runner: createSessionRunner(session, config),
-            async close() {
-              upstreamServers.forget(peer);
-              sessions.delete(session);
-              await session.close();
-            },
-          };
-        },
+        connect,
       });
     },
     close,

@@ -17,7 +17,6 @@ import { createMetadataRoutes, metadataUrlOf } from "../mcp/http/resource-metada
 import { createStaticTokens } from "../mcp/http/static-tokens.ts";
 import { HttpTokens } from "./http-tokens.ts";
 
-const LIMITS = { sessions: 64, sessionsPerCaller: 16, sessionTtlMs: 3_600_000 };
 const WILDCARDS: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
 
 export interface HttpServiceOptions {
@@ -60,7 +59,7 @@ export async function serveHttp(options: HttpServiceOptions): Promise<HttpServin
     routes.push(createMetadataRoutes({ resource, issuer: oauth.issuer, scopes: oauth.scopes }));
   }
   let isDraining = false;
-  const endpoint = createMcpEndpoint({ connect, server, limits: LIMITS, onClient, log });
+  const endpoint = createMcpEndpoint({ connect, server, limits: config.sessions, onClient, log });
   const app = createHttpApp({
     path: http.path,
     endpoint,

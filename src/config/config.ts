@@ -30,6 +30,8 @@ export interface Config {
   readonly stateDir: string;
   /** `MCP_BRIDGE_PROJECTS_QUOTA`, such as `64m`: what is kept of one user, memories included. */
   readonly projectsQuotaBytes: number;
+  /** How many sessions there may be, of all callers and of one, and when one that is not used ends. */
+  readonly sessions: { readonly total: number; readonly perCaller: number; readonly ttlMs: number };
   /** `MCP_BRIDGE_MAX_OUTPUT`: characters kept of each stream. */
   readonly maxOutputChars: number;
   /** `MCP_BRIDGE_OUTPUT_MODE` */

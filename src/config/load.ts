@@ -43,6 +43,11 @@ export function loadConfig(
     cpus: given.value("MCP_BRIDGE_CPUS"),
     containerUser: given.value("MCP_BRIDGE_CONTAINER_USER") ?? "65534:65534",
     idleTimeoutMs: (given.value("MCP_BRIDGE_RUNTIME_IDLE_TIMEOUT") ?? 300) * 1000,
+    sessions: {
+      total: given.value("MCP_BRIDGE_MAX_SESSIONS") ?? 64,
+      perCaller: given.value("MCP_BRIDGE_MAX_SESSIONS_PER_CALLER") ?? 16,
+      ttlMs: (given.value("MCP_BRIDGE_SESSION_TTL") ?? 3600) * 1000,
+    },
     upstreamIdleTimeoutMs: (given.value("MCP_BRIDGE_UPSTREAM_IDLE_TIMEOUT") ?? 600) * 1000,
     stateDir: stateDir === undefined ? defaultStateDir(homeDir) : toPath(stateDir),
     projectsQuotaBytes: given.value("MCP_BRIDGE_PROJECTS_QUOTA") ?? 64 * 1024 ** 2,

@@ -20,6 +20,8 @@ const textArguments = z
   .refine((given) => Object.keys(given).length <= MAX_ARGUMENTS, `more than ${MAX_ARGUMENTS} arguments`);
 
 const requestSchema = z.discriminatedUnion("method", [
+  z.object({ method: z.literal("sessions_list"), params: z.object({}) }),
+  z.object({ method: z.literal("session_end"), params: z.object({ session: z.string().max(128) }) }),
   z.object({ method: z.literal("servers"), params: z.object({}) }),
   z.object({ method: z.literal("tools"), params: server }),
   z.object({ method: z.literal("tool_docs"), params: server }),

@@ -9,10 +9,11 @@ import {
 import { z } from "zod";
 import { LOCAL_CALLER } from "../core/caller.ts";
 import { MAX_TIMER_MS } from "../core/lifecycle.ts";
-import type { ClientPeer, LogSeverity, PeerMessage, PeerProgress } from "../upstream/client-peer.ts";
+import type { ClientPeer, LogSeverity, PeerMessage } from "../upstream/client-peer.ts";
 import { ClientRun } from "./client-run.ts";
 import { RateLimit } from "./rate-limit.ts";
 import type { ToolAnswer } from "./render-result.ts";
+import { type RunClient, RunPeer } from "./run-peer.ts";
 import { SuspendedRuns } from "./suspended-runs.ts";
 
 /** A result that the client did not fetch after its last answer is kept this long. */
@@ -29,15 +30,13 @@ const resultSchema = z.custom<Readonly<Record<string, unknown>>>(
  * The client of one session, as upstream servers reach it. In the revisions with `initialize` it is sent requests; in that
  * of 2026-07-28 what a server asks is the result of the call that waits, and the client calls again with the answer.
  */
-export class McpClientPeer implements ClientPeer {
+export class McpClientPeer implements RunClient {
   readonly #limit = new RateLimit({ perSecond: 20, burst: 100 });
   readonly #suspended: SuspendedRuns;
   readonly #callerId: string;
   #server: McpServer | undefined;
   #capabilities: Readonly<Record<string, unknown>> | undefined;
   #severity: LogSeverity | undefined;
-  /** The run whose code is being executed: what servers ask is for it. */
-  #current: ClientRun | undefined;
   #onRootsChanged = () => {};
   #unsent = 0;
   #hasPinged = false;
@@ -60,25 +59,19 @@ export class McpClientPeer implements ClientPeer {
   }
 
   /**
-   * Runs a program for a request. `work` gets the run, and says by `started` when its code is next; the answer is
-   * that of the program, or a question to the client.
+   * Runs a program for a request. `work` gets the run, and the client as that run reaches it; the answer is that of the
+   * program, or a question to the client.
    */
   async conduct(
     context: ServerContext,
-    work: (run: ClientRun, started: () => void) => Promise<ToolAnswer>,
+    work: (run: ClientRun, peer: ClientPeer) => Promise<ToolAnswer>,
   ): Promise<ToolAnswer | InputRequiredResult> {
     const run = new ClientRun();
     this.#learn(context);
     const waiting = Promise.withResolvers<ToolAnswer>();
     const result = this.#wait(run, waiting.promise, context);
-    const started = () => {
-      this.#current = run;
-    };
-    work(run, started)
-      .finally(() => {
-        if (this.#current === run) this.#current = undefined;
-        run.end();
-      })
+    work(run, new RunPeer(this, run))
+      .finally(() => run.end())
       .then(waiting.resolve, waiting.reject);
     return result;
   }
@@ -96,8 +89,19 @@ export class McpClientPeer implements ClientPeer {
     return this.#server?.server.getNegotiatedProtocolVersion();
   }
 
-  async request(message: PeerMessage, signal: AbortSignal): Promise<Readonly<Record<string, unknown>>> {
-    const run = this.#current;
+  get client(): object {
+    return this;
+  }
+
+  request(message: PeerMessage, signal: AbortSignal): Promise<Readonly<Record<string, unknown>>> {
+    return this.requestFor(undefined, message, signal);
+  }
+
+  async requestFor(
+    run: ClientRun | undefined,
+    message: PeerMessage,
+    signal: AbortSignal,
+  ): Promise<Readonly<Record<string, unknown>>> {
     if (this.#isModern()) {
       if (run === undefined) throw new Error("no run of the client is under way");
       return run.ask(message, signal);
@@ -113,10 +117,14 @@ export class McpClientPeer implements ClientPeer {
     return this.#server.server.request(request, resultSchema, options);
   }
 
-  notify({ method, params }: PeerMessage): void {
+  notify(message: PeerMessage): void {
+    this.notifyFor(undefined, message);
+  }
+
+  notifyFor(run: ClientRun | undefined, { method, params }: PeerMessage): void {
     if (this.#unsent >= MAX_UNSENT || !this.#limit.take()) return;
     const notification = { method, ...(params === undefined ? {} : { params }) };
-    const context = this.#current?.context;
+    const context = run?.context;
     if (context === undefined && this.#isModern()) return; // nothing to send it with
     this.#unsent += 1;
     const sent =
@@ -128,23 +136,24 @@ export class McpClientPeer implements ClientPeer {
       });
   }
 
+  /** Progress is that of a run. */
   wantsProgress(): boolean {
-    return this.#current?.progress !== undefined;
+    return false;
   }
 
-  progress({ server, tool, progress, total, message }: PeerProgress): void {
-    const far = total === undefined ? String(progress) : `${progress}/${total}`;
-    const words = message === undefined ? "" : ` ${message}`;
-    this.#current?.progress?.append(`${server}.${tool}: ${far}${words}\n`);
-  }
+  progress(): void {}
 
   onRootsChanged(listener: () => void): void {
     this.#onRootsChanged = listener;
   }
 
   logSeverity(): LogSeverity | undefined {
+    return this.severityFor(undefined);
+  }
+
+  severityFor(run: ClientRun | undefined): LogSeverity | undefined {
     return this.#isModern()
-      ? (fromEnvelope(this.#current?.context, LOG_LEVEL_META_KEY) as LogSeverity | undefined)
+      ? (fromEnvelope(run?.context, LOG_LEVEL_META_KEY) as LogSeverity | undefined)
       : this.#severity;
   }
 

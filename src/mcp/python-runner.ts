@@ -1,3 +1,5 @@
+import type { ClientPeer } from "../upstream/client-peer.ts";
+
 /** What `run_python` needs of the rest of the house; `app` joins it to a session. */
 export interface PythonRunner {
   /** Rejects with a BridgeError where nothing ran; user code that fails is a result. */
@@ -9,10 +11,12 @@ export interface RunRequest {
   readonly servers: readonly string[];
   /** `undefined` for the configured default. */
   readonly timeoutSeconds: number | undefined;
+  /** A handle, `"new"`, or `undefined` for the session that the connection has, if it has one, else a new one. */
+  readonly session: string | undefined;
   /** `skipped` characters that came before the text are not in it. */
   readonly onOutput: ((text: string, skipped: number) => void) | undefined;
-  /** Called when it is this run's turn: what upstream servers ask from now on is for it. */
-  readonly onStart: () => void;
+  /** The client that the run is for: what upstream servers ask during its calls goes there. */
+  readonly peer: ClientPeer;
 }
 
 /** How a run ended; `renderRunResult` makes of it what the model reads. */
@@ -28,6 +32,8 @@ export interface RunResult {
   /** Whether output was left out between the head and the tail that are here. */
   readonly truncated: boolean;
   readonly durationMs: number;
+  /** The session that it ran in; `null` for the one that the connection has, which needs no handle. */
+  readonly session: { readonly handle: string; readonly isNew: boolean } | null;
 }
 
 /** An image that the code showed; `data` is base64. */

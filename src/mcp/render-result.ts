@@ -15,6 +15,8 @@ export interface StructuredResult {
   readonly notes?: readonly string[];
   /** Output was left out between the head and the tail that are here. */
   readonly truncated?: true;
+  /** The handle of a session other than the connection's own. */
+  readonly session?: string;
   readonly durationMs?: number;
 }
 
@@ -78,6 +80,7 @@ function toStructured(result: RunResult): StructuredResult {
         }),
     ...(notes.length === 0 ? {} : { notes }),
     ...(result.truncated ? { truncated: true } : {}),
+    ...(result.session === null ? {} : { session: result.session.handle }),
     durationMs: Math.round(result.durationMs),
   };
 }
@@ -106,7 +109,13 @@ function renderText(result: RunResult): string {
   if (result.error !== null) parts.push(renderCodeError(result.error));
   parts.push(renderEnding(result));
   parts.push(...result.notes.map((note) => `[note] ${note}`));
+  if (result.session?.isNew === true) parts.push(renderSession(result.session.handle));
   return joinLines(parts) || (result.images.length > 0 ? "(no output but what is shown)" : "(no output)");
+}
+
+/** Told once: a model that repeats it with each call needs no reminder. */
+function renderSession(handle: string): string {
+  return `[session] ${handle} keeps these variables: pass session="${handle}" to go on with them`;
 }
 
 function renderCodeError({ ename, evalue, traceback }: NonNullable<RunResult["error"]>): string {

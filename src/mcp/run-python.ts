@@ -12,11 +12,14 @@ export interface RunPythonArguments {
   readonly servers: readonly string[];
   /** `undefined` for the configured default. */
   readonly timeoutSeconds: number | undefined;
+  /** A handle or `"new"`; `undefined`: not said. */
+  readonly session: string | undefined;
 }
 
 export const RUN_PYTHON = "run_python";
 export const MAX_CODE_BYTES = 16 * 1024 * 1024;
 const MAX_SERVERS = 256;
+const MAX_SESSION_CHARS = 128;
 const MAX_QUOTED_CHARS = 120;
 
 /** The arguments of a call: what clients see of them, and how they are checked. */
@@ -45,8 +48,8 @@ export function createRunPythonInput(limits: RunPythonLimits): RunPythonInput {
         const messages = new Set(parsed.error.issues.map((issue) => issue.message));
         return { kind: "invalid", message: [...messages].join("\n") };
       }
-      const { code, servers = [], timeout } = parsed.data;
-      return { kind: "valid", arguments: { code, servers, timeoutSeconds: timeout } };
+      const { code, servers = [], timeout, session } = parsed.data;
+      return { kind: "valid", arguments: { code, servers, timeoutSeconds: timeout, session } };
     },
   };
 }
@@ -60,6 +63,8 @@ function argumentsSchema({ timeoutSeconds, maxTimeoutSeconds }: RunPythonLimits)
   };
   const timeout = (issue: { readonly input?: unknown }) =>
     `"timeout" is ${quote(issue.input)}: expected a whole number of seconds from 1 to ${max}, such as {"timeout": ${Math.min(timeoutSeconds, max)}}`;
+  const session = (issue: { readonly input?: unknown }) =>
+    `"session" is ${quote(issue.input)}: expected a handle that run_python gave, or {"session": "new"} for a fresh Python; leave it out otherwise`;
   return z.strictObject(
     {
       code: z
@@ -76,18 +81,23 @@ function argumentsSchema({ timeoutSeconds, maxTimeoutSeconds }: RunPythonLimits)
           error: `"servers" has more than ${MAX_SERVERS} names: expected those that the code calls`,
         })
         .optional()
-        .describe("MCP servers to connect first"),
+        .describe("to preload"),
       timeout: z
         .int({ error: timeout })
         .min(1, { error: timeout })
         .max(max, { error: timeout })
         .optional()
         .describe(`seconds, default ${timeoutSeconds}`),
+      session: z
+        .string({ error: session })
+        .refine((handle) => handle !== "" && handle.length <= MAX_SESSION_CHARS, { error: session })
+        .optional()
+        .describe("handle or new"),
     },
     {
       error: (issue) =>
         issue.code === "unrecognized_keys"
-          ? `unknown argument ${issue.keys.map((key) => quote(key)).join(", ")}: ${RUN_PYTHON} takes "code", "servers" and "timeout"`
+          ? `unknown argument ${issue.keys.map((key) => quote(key)).join(", ")}: ${RUN_PYTHON} takes "code", "servers", "timeout" and "session"`
           : `the arguments are ${quote(issue.input)}: ${code}`,
     },
   );

@@ -105,12 +105,12 @@ async function runPython(
     return peer.resume(token, context) ?? renderRefusal("error", "SESSION_CLOSED", LATE);
   const parsed = parse();
   if (parsed.kind === "invalid") return renderRefusal("validation_error", "USAGE", parsed.message);
-  return peer.conduct(context, async (run, started) => {
+  return peer.conduct(context, async (run, runPeer) => {
     const onOutput = run.progress && ((text: string, skipped: number) => run.progress?.append(text, skipped));
     const { shutdown } = options;
     const signal = shutdown === undefined ? run.signal : AbortSignal.any([run.signal, shutdown]);
     try {
-      const result = await runner.run({ ...parsed.arguments, onOutput, onStart: started }, signal);
+      const result = await runner.run({ ...parsed.arguments, onOutput, peer: runPeer }, signal);
       return renderRunResult(result, options.outputMode);
     } catch (error) {
       return renderFailure(error, options);

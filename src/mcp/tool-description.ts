@@ -1,7 +1,7 @@
 /** What all of `tools/list` may cost a model, in tokens of o200k; a test holds the answer to it. */
 export const MAX_LIST_TOKENS = 200;
 /** Of those, what names of servers may take: the rest is said in every case. */
-const MAX_NAMES_TOKENS = 33;
+const MAX_NAMES_TOKENS = 24;
 /** Longer names are left out: what is in a file must not become a text for the model. */
 const NAME = /^[A-Za-z][A-Za-z0-9_]{0,31}$/;
 

@@ -4,6 +4,7 @@ import { BridgeError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import { type RunContext, withinRun } from "../core/run-context.ts";
 import type { HostMemory } from "../kernel/host-memory.ts";
+import type { HostSessions } from "../kernel/host-sessions.ts";
 import type { HostTools, ServerName } from "../kernel/host-tools.ts";
 import type { ExecutionEnd, Kernel, KernelEvents } from "../kernel/kernel.ts";
 import { RESET_DEADLINE_MS, runCell } from "./execution.ts";
@@ -28,6 +29,8 @@ export interface SessionOptions {
   readonly kernels: KernelSource;
   readonly tools: HostTools;
   readonly memory: HostMemory;
+  /** The sessions of its caller. */
+  readonly sessions: HostSessions;
   readonly parseRpc: RpcDeskOptions["parse"];
   readonly log: Log;
   /** Which session it is, and whose; absent: a new one of the local caller. */
@@ -108,6 +111,10 @@ class PythonSession implements Session {
 
   async measure(): Promise<number | undefined> {
     return this.#kernel?.measure(MEASURE_DEADLINE_MS);
+  }
+
+  get hasSandbox(): boolean {
+    return this.#kernel !== undefined;
   }
 
   interrupt(): boolean {

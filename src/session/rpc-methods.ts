@@ -1,14 +1,17 @@
 import { BridgeError } from "../core/errors.ts";
 import type { HostMemory } from "../kernel/host-memory.ts";
+import type { HostSessions } from "../kernel/host-sessions.ts";
 import type { HostTools, WhileAsking } from "../kernel/host-tools.ts";
 import type { RpcValue } from "../kernel/protocol.ts";
 import type { RpcRequest } from "../kernel/rpc.ts";
 import { MEMORY_METHODS } from "./memory-methods.ts";
+import { SESSION_METHODS } from "./session-methods.ts";
 
 /** What answers Python's requests. */
 export interface Host {
   readonly tools: HostTools;
   readonly memory: HostMemory;
+  readonly sessions: HostSessions;
 }
 
 type Method = RpcRequest["method"];
@@ -27,7 +30,10 @@ export interface RpcMethod<M extends Method, H> {
 }
 
 const TOOL_METHODS: {
-  readonly [M in Exclude<Method, keyof typeof MEMORY_METHODS>]: RpcMethod<M, HostTools>;
+  readonly [M in Exclude<Method, keyof typeof MEMORY_METHODS | keyof typeof SESSION_METHODS>]: RpcMethod<
+    M,
+    HostTools
+  >;
 } = {
   servers: { label: () => "the list of servers", serve: (tools, _, signal) => tools.listServers(signal) },
   tools: {
@@ -95,20 +101,21 @@ export function serveRequest(
   whileAsking: WhileAsking,
 ): Promise<RpcValue> {
   const { method, params } = request;
-  return isForMemory(method)
-    ? MEMORY_METHODS[method].serve(host.memory, params as never, signal, whileAsking)
-    : TOOL_METHODS[method].serve(host.tools, params as never, signal, whileAsking);
+  if (isOf(MEMORY_METHODS, method))
+    return MEMORY_METHODS[method].serve(host.memory, params as never, signal, whileAsking);
+  if (isOf(SESSION_METHODS, method))
+    return SESSION_METHODS[method].serve(host.sessions, params as never, signal, whileAsking);
+  return TOOL_METHODS[method].serve(host.tools, params as never, signal, whileAsking);
 }
 
 /** What a request waits for, in a few words. */
 export function labelRequest({ method, params }: RpcRequest): string {
-  return isForMemory(method)
-    ? MEMORY_METHODS[method].label(params as never)
-    : TOOL_METHODS[method].label(params as never);
+  const methods = { ...MEMORY_METHODS, ...SESSION_METHODS, ...TOOL_METHODS };
+  return methods[method].label(params as never);
 }
 
-function isForMemory(method: Method): method is keyof typeof MEMORY_METHODS {
-  return Object.hasOwn(MEMORY_METHODS, method);
+function isOf<T extends object>(methods: T, method: Method): method is Method & keyof T {
+  return Object.hasOwn(methods, method);
 }
 
 /** The text of an `isError` result; the protocol lets it be empty. */

@@ -5,6 +5,8 @@ import type { ExecuteRequest, Outcome } from "./outcome.ts";
 /** One sandbox with its state. Executions are queued; sessions are independent of each other. */
 export interface Session extends Closable {
   readonly ref: SessionRef;
+  /** Whether it has a sandbox now, and with it the variables of its last run. */
+  readonly hasSandbox: boolean;
   /**
    * Runs code. Rejects with a BridgeError where nothing ran (no engine, no image, unknown server, queue full, closed);
    * all else is an {@link Outcome}. Aborting `signal` cancels: first an interrupt, then a kill.

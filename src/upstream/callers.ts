@@ -38,11 +38,11 @@ export class Callers {
     return caller !== undefined && this.#callers.has(caller) ? caller : undefined;
   }
 
-  /** The client of all uses under way; `undefined` where they are for several, or for none. */
+  /** The client of all uses under way, as the newest of them reaches it; `undefined` where they are for several, or for none. */
   onlyPeer(): ClientPeer | undefined {
     let only: ClientPeer | undefined;
     for (const { peer } of this.#callers) {
-      if (peer === undefined || (only !== undefined && peer !== only)) return undefined;
+      if (peer === undefined || (only !== undefined && peer.client !== only.client)) return undefined;
       only = peer;
     }
     return only;

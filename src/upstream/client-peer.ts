@@ -31,6 +31,8 @@ export type LogSeverity = (typeof LOG_SEVERITIES)[number];
  * from either side is untrusted.
  */
 export interface ClientPeer {
+  /** The same object for all the ways to one client. */
+  readonly client: object;
   /** The capabilities that the client declared, such as `roots`, `sampling` and `elicitation`; empty before it did. */
   capabilities(): Readonly<Record<string, unknown>>;
   /** The revision of MCP that it speaks, such as `2025-11-25`; `undefined` before that is settled. */

@@ -28,8 +28,8 @@ export interface SessionToolsOptions {
   readonly catalogue: CatalogueReader;
   readonly learner: Learner;
   readonly finder: ToolFinder;
-  /** The client of the session. */
-  readonly peer: ClientPeer | undefined;
+  /** The client for whom the session runs now. */
+  readonly peer: () => ClientPeer | undefined;
   /** Asks the user of the session. */
   readonly approvals: Approvals;
   readonly addable: AddableServers;
@@ -82,7 +82,7 @@ export function createSessionTools({
     onFound?.(definition);
     const unusable = explainUnusable(definition, home);
     if (unusable !== undefined) throw notUsable(definition, unusable);
-    return pool.use(definition, { signal, peer }, (live) => work(live, definition));
+    return pool.use(definition, { signal, peer: peer() }, (live) => work(live, definition));
   };
 
   /** The same, and what is found out goes to `facts`. */
@@ -170,7 +170,7 @@ export function createSessionTools({
           const needs = requestFor(definition, tool, facts);
           if (needs !== undefined && !mayCall(needs)) return { needs };
           const asked = { tool: tool.name, arguments: wanted.arguments };
-          return { result: await callTool(live, definition, asked, { signal, peer }) };
+          return { result: await callTool(live, definition, asked, { signal, peer: peer() }) };
         });
       return watch.watch(facts, () => callOnceApproved({ attempt, approvals, facts, whileAsking, signal }));
     },

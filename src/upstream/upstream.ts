@@ -70,12 +70,14 @@ export interface ServerHealth extends Pick<KnownServerSummary, "name" | "status"
 /** The upstream servers, shared by all sessions. Who creates it closes it: that ends every server. */
 export interface Upstream extends Closable {
   /**
-   * What one session may ask of the servers. `peer` is the client of that session: servers' own requests and messages
-   * that belong to a call of the session go to it; without one they are refused and dropped. `session` is named in the
-   * audit; absent: a new one of the local caller.
+   * What one session may ask of the servers. `peer` gives the client for whom the session runs now: servers' own requests
+   * and messages that belong to a call go to the one at its beginning; without one they are refused and dropped. `session`
+   * is named in the audit; absent: a new one of the local caller.
    */
-  openSession(peer?: ClientPeer, session?: SessionRef): HostTools;
-  /** The client of a session is gone: nothing is for it any more. */
+  openSession(peer?: () => ClientPeer | undefined, session?: SessionRef): HostTools;
+  /** A client is there: servers may learn what it can do. */
+  welcome(peer: ClientPeer): void;
+  /** A client is gone: nothing is for it any more. */
   forget(peer: ClientPeer): void;
   /**
    * Asks a server, by name or alias, for its tools now, also where they are known. It is stopped again if nobody uses it.
@@ -139,9 +141,11 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     await Promise.all([catalogue.close(), audit?.close()]);
   };
   return {
-    openSession(peer, session = createSessionRef()) {
-      if (peer !== undefined) peers.add(peer);
-      peer?.onRootsChanged(() => pool.rootsChanged());
+    welcome(peer) {
+      peers.add(peer);
+      peer.onRootsChanged(() => pool.rootsChanged());
+    },
+    openSession(peer = () => undefined, session = createSessionRef()) {
       return createSessionTools({
         registry,
         pool,

@@ -45,7 +45,7 @@ export function startHttpWorld(options: HttpWorldOptions = {}) {
       log,
       ...(options.servers === undefined ? {} : { servers: options.servers }),
     },
-    limits: { sessions: 8, sessionsPerCaller: 4, sessionTtlMs: 60_000, ...options.limits },
+    limits: { total: 8, perCaller: 4, ttlMs: 60_000, ...options.limits },
     onClient: () => undefined,
     log,
   });

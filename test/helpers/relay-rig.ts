@@ -1,9 +1,9 @@
 import { Client as ModernClient } from "@modelcontextprotocol/client";
 import { Client as OlderClient } from "@modelcontextprotocol/sdk/client/index.js";
-import type { HostTools } from "../../src/kernel/host-tools.ts";
 import { McpClientPeer } from "../../src/mcp/client-peer.ts";
 import type { PythonRunner } from "../../src/mcp/python-runner.ts";
 import { createServer } from "../../src/mcp/server.ts";
+import type { ClientPeer } from "../../src/upstream/client-peer.ts";
 import type { Rig } from "../upstream/harness.ts";
 import { createMemoryLog } from "./logs.ts";
 import { SERVER_OPTIONS, StreamTransport } from "./mcp-peers.ts";
@@ -17,7 +17,8 @@ const IDENTITY = { name: "test", version: "1" };
  */
 function connectTransport(rig: Rig): StreamTransport {
   const peer = new McpClientPeer();
-  const runner = createToolRunner(rig.upstream.openSession(peer));
+  rig.upstream.welcome(peer);
+  const runner = createToolRunner(rig);
   return new StreamTransport((shutdown) =>
     createServer(runner, { ...SERVER_OPTIONS, log: createMemoryLog(), shutdown, peer }),
   );
@@ -63,10 +64,13 @@ export function toolRun(server: string, tool: string): { name: string; arguments
   return { name: "run_python", arguments: { code: JSON.stringify({ server, tool, arguments: {} }) } };
 }
 
-function createToolRunner(tools: HostTools): PythonRunner {
+/** One session, as that of a connection. */
+function createToolRunner({ upstream }: Rig): PythonRunner {
+  let current: ClientPeer | undefined;
+  const tools = upstream.openSession(() => current);
   return {
-    async run({ code, onStart }, signal) {
-      onStart();
+    async run({ code, peer }, signal) {
+      current = peer;
       tools.beginRun();
       const calls = JSON.parse(code) as Calls;
       const make = (call: Call) => tools.callTool(call, signal);

@@ -12,4 +12,5 @@ export const NOTHING: RunResult = {
   images: [],
   truncated: false,
   durationMs: 0,
+  session: null,
 };

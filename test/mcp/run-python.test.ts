@@ -5,6 +5,8 @@ const INPUT = createRunPythonInput({ timeoutSeconds: 30, maxTimeoutSeconds: 120 
 
 const CODE = 'expected Python source as a string, such as {"code": "print(1 + 1)"}';
 const SERVERS = (such: string) => `expected an array of server names, such as {"servers": ${such}}`;
+const SESSION =
+  'expected a handle that run_python gave, or {"session": "new"} for a fresh Python; leave it out otherwise';
 const TIMEOUT = 'expected a whole number of seconds from 1 to 120, such as {"timeout": 30}';
 
 describe("arguments", () => {
@@ -38,15 +40,17 @@ describe("arguments", () => {
     ["time without end", { code: "1", timeout: 1e300 }, `"timeout" is 1e+300: ${TIMEOUT}`],
     ["NaN", { code: "1", timeout: Number.NaN }, `"timeout" is NaN: ${TIMEOUT}`],
     ["yes", { code: "1", timeout: true }, `"timeout" is true: ${TIMEOUT}`],
+    ["a session by number", { code: "1", session: 7 }, `"session" is 7: ${SESSION}`],
+    ["a session without a name", { code: "1", session: "" }, `"session" is "": ${SESSION}`],
     [
       "unknown keys",
       { code: "1", language: "py", k: 1 },
-      'unknown argument "language", "k": run_python takes "code", "servers" and "timeout"',
+      'unknown argument "language", "k": run_python takes "code", "servers", "timeout" and "session"',
     ],
     [
       "__proto__",
       JSON.parse('{"code":"1","__proto__":{"timeout":1}}'),
-      'unknown argument "__proto__": run_python takes "code", "servers" and "timeout"',
+      'unknown argument "__proto__": run_python takes "code", "servers", "timeout" and "session"',
     ],
     [
       "two mistakes",
@@ -80,8 +84,9 @@ describe("arguments", () => {
       type: "object",
       properties: {
         code: { type: "string" },
-        servers: { type: "array", items: { type: "string" }, description: "MCP servers to connect first" },
+        servers: { type: "array", items: { type: "string" }, description: "to preload" },
         timeout: { type: "integer", minimum: 1, maximum: 120, description: "seconds, default 30" },
+        session: { type: "string", description: "handle or new" },
       },
       required: ["code"],
     });

@@ -56,7 +56,7 @@ describe("the answer to tools/list", () => {
     const last = (aliases?: readonly string[]) => describeRunPython(aliases).split("\n").at(-1);
     expect(last(REAL.slice(0, 3))).toBe("Servers: github, filesystem, memory");
     expect(last([...REAL, ...REAL.map((name) => `${name}_2`)])).toBe(
-      "Servers: github, filesystem, memory, everything, slack, notion, 10 more: await runtime.search_tool_docs('words')",
+      "Servers: github, filesystem, memory, everything, slack, 11 more: await runtime.search_tool_docs('words')",
     );
     expect(last([])).toBe("No server is configured yet; see runtime.find_servers()");
     expect(last()).toBe("Find tools: await runtime.search_tool_docs('words')");

@@ -7,6 +7,7 @@ import { createSession, type SessionOptions } from "../../src/session/python-ses
 import type { Session } from "../../src/session/session.ts";
 import { createHostKernels } from "../helpers/host-kernels.ts";
 import { createHostMemory } from "../helpers/host-memory.ts";
+import { NO_SESSIONS } from "../helpers/host-sessions.ts";
 import { createHostTools } from "../helpers/host-tools.ts";
 import { createMemoryLog } from "../helpers/logs.ts";
 
@@ -29,6 +30,7 @@ function openSession(changes: Partial<SessionOptions> = {}): Session {
     kernels,
     tools,
     memory: createHostMemory(),
+    sessions: NO_SESSIONS,
     parseRpc,
     log,
     maxOutputChars: 1000,

@@ -6,6 +6,7 @@ import { parseRpc } from "../../src/kernel/rpc.ts";
 import { RpcDesk } from "../../src/session/rpc-desk.ts";
 import { TimeLimit } from "../../src/session/time-limit.ts";
 import { createHostMemory } from "../helpers/host-memory.ts";
+import { NO_SESSIONS } from "../helpers/host-sessions.ts";
 import { createHostTools } from "../helpers/host-tools.ts";
 import { until } from "../helpers/until.ts";
 
@@ -13,7 +14,7 @@ type CallTool = HostTools["callTool"];
 
 function createDesk(callTool: CallTool, budgetMs = 5000): RpcDesk {
   return new RpcDesk({
-    host: { tools: createHostTools({ callTool }), memory: createHostMemory() },
+    host: { tools: createHostTools({ callTool }), memory: createHostMemory(), sessions: NO_SESSIONS },
     parse: parseRpc,
     limit: () => new TimeLimit(budgetMs),
   });

@@ -6,6 +6,7 @@ import { createSession, type SessionOptions } from "../../src/session/python-ses
 import type { Session } from "../../src/session/session.ts";
 import { createHostKernels } from "../helpers/host-kernels.ts";
 import { createHostMemory } from "../helpers/host-memory.ts";
+import { NO_SESSIONS } from "../helpers/host-sessions.ts";
 import { createHostTools } from "../helpers/host-tools.ts";
 import { createMemoryLog } from "../helpers/logs.ts";
 import { until } from "../helpers/until.ts";
@@ -30,6 +31,7 @@ function openSession(changes: Partial<SessionOptions> = {}) {
       callTool: async () => ({ content: [{ type: "text", text: JSON.stringify(currentRun()) }] }),
     }),
     memory: createHostMemory(),
+    sessions: NO_SESSIONS,
     parseRpc,
     log: createMemoryLog(),
     maxOutputChars: 1000,

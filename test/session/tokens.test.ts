@@ -10,6 +10,7 @@ import { createSession } from "../../src/session/python-session.ts";
 import type { Session } from "../../src/session/session.ts";
 import { createHostKernels } from "../helpers/host-kernels.ts";
 import { createHostMemory } from "../helpers/host-memory.ts";
+import { NO_SESSIONS } from "../helpers/host-sessions.ts";
 import { createHostTools } from "../helpers/host-tools.ts";
 import { createMemoryLog } from "../helpers/logs.ts";
 import { createRig, define, soon } from "../upstream/harness.ts";
@@ -74,6 +75,7 @@ describe.each(catalogues)("what Python shows of the catalogue of %s", (_title, l
         },
       }),
       memory: createHostMemory(),
+      sessions: NO_SESSIONS,
       parseRpc,
       log: createMemoryLog(),
       maxOutputChars: 1_000_000,

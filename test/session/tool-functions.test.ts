@@ -7,6 +7,7 @@ import { parseRpc } from "../../src/kernel/rpc.ts";
 import { createSession } from "../../src/session/python-session.ts";
 import { createHostKernels } from "../helpers/host-kernels.ts";
 import { createHostMemory } from "../helpers/host-memory.ts";
+import { NO_SESSIONS } from "../helpers/host-sessions.ts";
 import { createMemoryLog } from "../helpers/logs.ts";
 import { argumentsOf } from "../helpers/schema-values.ts";
 import { createRig, define } from "../upstream/harness.ts";
@@ -63,6 +64,7 @@ async function check(tools: readonly Tool[]): Promise<string | null | undefined>
     kernels: createHostKernels(),
     tools: rig.upstream,
     memory: createHostMemory(),
+    sessions: NO_SESSIONS,
     parseRpc,
     log: createMemoryLog(),
     maxOutputChars: 10_000,

@@ -12,6 +12,7 @@ const LOG = line({ method: "notifications/message", params: { level: "error", da
 
 let notified = 0;
 const PEER: ClientPeer = {
+  client: {},
   revision: () => "2025-11-25",
   capabilities: () => ({ roots: {}, sampling: {}, elicitation: {} }),
   logSeverity: () => "debug",
@@ -28,7 +29,8 @@ const flooding = (floods: string) => scripted("fx", { tools: { t: { floods } } }
 
 async function flooded(server: ServerDefinition, patienceMs: number) {
   await using rig = createRig([server, scripted("ok", { tools: { t: {} } })]);
-  const session = rig.upstream.openSession(PEER);
+  rig.upstream.welcome(PEER);
+  const session = rig.upstream.openSession(() => PEER);
   const call = (name: string, signal = soon()) =>
     session.callTool({ server: name, tool: "t", arguments: {} }, signal);
   await call("ok");

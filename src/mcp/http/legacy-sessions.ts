@@ -12,10 +12,10 @@ const SWEEP_MS = 15_000;
 const RETRY_AFTER_S = "30";
 
 export interface SessionLimits {
-  readonly sessions: number;
-  readonly sessionsPerCaller: number;
+  readonly total: number;
+  readonly perCaller: number;
   /** A session that nobody uses for so long ends. */
-  readonly sessionTtlMs: number;
+  readonly ttlMs: number;
 }
 
 export interface LegacySessionsOptions {
@@ -75,8 +75,8 @@ export class LegacySessions {
     const { connect, server, limits, log, onClient } = this.#options;
     const all = [...this.#sessions.values()];
     const own = all.filter((session) => session.caller.id === caller.id).length;
-    if (own >= limits.sessionsPerCaller || all.length >= limits.sessions) {
-      const isOwn = own >= limits.sessionsPerCaller;
+    if (own >= limits.perCaller || all.length >= limits.total) {
+      const isOwn = own >= limits.perCaller;
       const message = isOwn
         ? `you have ${own} sessions already`
         : "the server has no room for another session";
@@ -101,7 +101,7 @@ export class LegacySessions {
 
   #sweep(): void {
     for (const session of this.#sessions.values()) {
-      if (session.idleMs > this.#options.limits.sessionTtlMs) void this.#close(session, "idle");
+      if (session.idleMs > this.#options.limits.ttlMs) void this.#close(session, "idle");
     }
   }
 

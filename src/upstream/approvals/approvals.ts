@@ -36,14 +36,16 @@ export interface Verdict {
 }
 
 export interface ApprovalsOptions {
-  /** The client of the session; `undefined`: nobody can be asked. */
-  readonly peer: ClientPeer | undefined;
+  /** The client for whom the session runs now; `undefined`: nobody can be asked. */
+  readonly peer: () => ClientPeer | undefined;
   /** What the questions of one run may take in all. */
   readonly timeoutMs: number;
 }
 
 /** What was asked and allowed in one run; what it leaves in the background goes on with it. */
 interface Run {
+  /** The client that it is for. */
+  readonly peer: ClientPeer | undefined;
   questions: number;
   askedMs: number;
   readonly allowed: Set<string>;
@@ -57,11 +59,12 @@ export class Approvals {
   readonly #options: ApprovalsOptions;
   readonly #allowed = new Set<string>();
   readonly #open = new Map<string, Batch>();
-  #run: Run = { questions: 0, askedMs: 0, allowed: new Set() };
+  #run: Run;
   #turn: Promise<void> = Promise.resolve();
 
   constructor(options: ApprovalsOptions) {
     this.#options = options;
+    this.#run = this.#newRun();
   }
 
   get timeoutMs(): number {
@@ -70,12 +73,12 @@ export class Approvals {
 
   /** How often one run may ask. */
   get maxQuestions(): number {
-    const revision = this.#options.peer?.revision() ?? "";
+    const revision = this.#run.peer?.revision() ?? "";
     return revision >= FIRST_WITH_ROUNDS ? MAX_ROUNDS : MAX_QUESTIONS; // dates sort as text
   }
 
   beginRun(): void {
-    this.#run = { questions: 0, askedMs: 0, allowed: new Set() };
+    this.#run = this.#newRun();
   }
 
   /** What the user has said before of the same tool; `undefined`: there is no such word. */
@@ -92,13 +95,17 @@ export class Approvals {
     return batch?.join(request, signal) ?? { answer: "too many" };
   }
 
+  #newRun(): Run {
+    return { peer: this.#options.peer(), questions: 0, askedMs: 0, allowed: new Set() };
+  }
+
   #earlierIn(run: Run, key: string): Verdict | undefined {
     if (this.#allowed.has(key)) return { answer: "session" };
     return run.allowed.has(key) ? { answer: "run" } : undefined;
   }
 
   #whyNot(): string | undefined {
-    const { peer } = this.#options;
+    const { peer } = this.#run;
     if (peer === undefined) return "there is nobody to ask here";
     return canShowForms(peer) ? undefined : "this client cannot ask for it: it does not support elicitation";
   }
@@ -132,7 +139,8 @@ export class Approvals {
   }
 
   async #put(batch: Batch, run: Run): Promise<Verdict> {
-    const { peer, timeoutMs } = this.#options;
+    const { timeoutMs } = this.#options;
+    const { peer } = run;
     const leftMs = timeoutMs - run.askedMs;
     if (peer === undefined || leftMs <= 0) return { answer: "unanswered" };
     const { definition, tool, rule, mask } = batch.request;

@@ -75,7 +75,7 @@ describe("a session", () => {
   });
 
   test("is not to be had beyond the limits, and again when one has ended", async () => {
-    await using world = startHttpWorld({ limits: { sessions: 3, sessionsPerCaller: 2 } });
+    await using world = startHttpWorld({ limits: { total: 3, perCaller: 2 } });
     const [first = ""] = [await openSession(world), await openSession(world)];
     const refused = await world.post(INITIALIZE);
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "30"]);
@@ -92,7 +92,7 @@ describe("a session", () => {
     ["not initialize, but like it", { id: 1, method: "initialize", params: {} }, 400],
     ["no JSON-RPC", { id: 1 }, 400],
   ])("does not begin with what is %s", async (_, message, status) => {
-    await using world = startHttpWorld({ limits: { sessionsPerCaller: 1 } });
+    await using world = startHttpWorld({ limits: { perCaller: 1 } });
     expect((await world.post(message)).status).toBe(status);
     await openSession(world);
   });

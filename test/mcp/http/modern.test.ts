@@ -47,12 +47,11 @@ const textOf = (answer: Record<string, unknown>) => (answer["content"] as { text
 
 /** Runs that ask the client, as an upstream server would, and answer with what it said. */
 function askingConnect(peers: McpClientPeer[] = []): Connect {
-  return async ({ peer }) => {
-    peers.push(peer);
+  return async (connection) => {
+    peers.push(connection.peer);
     return {
       runner: {
-        async run({ onStart, code }, signal) {
-          onStart();
+        async run({ peer, code }, signal) {
           const answers: string[] = [];
           for (const message of code.split(",")) {
             const requestedSchema = { type: "object", properties: {} };
