@@ -50,7 +50,7 @@ export function createMemory(options: MemoryOptions): Memory {
       locks,
       memories: new MemoryStore(root, usage),
       tools: new ToolsFile(root, usage),
-      projects: new ProjectFiles(),
+      projects: new ProjectFiles(root),
     };
     callers.set(caller.id, kept);
     const [oldest = ""] = callers.keys();
