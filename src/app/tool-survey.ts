@@ -2,6 +2,7 @@ import type { Config } from "../config/config.ts";
 import { type BridgeError, toBridgeError } from "../core/errors.ts";
 import type { DiscoveryProblem, ServerDefinition } from "../discovery/server-definition.ts";
 import type { KnownServer } from "../upstream/catalogue/catalogue.ts";
+import { askRuleOf } from "../upstream/tool-filter.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import { openUpstream, type UpstreamPorts } from "./open-upstream.ts";
 
@@ -12,6 +13,8 @@ export interface SurveyedServer {
   readonly server: ServerDefinition | undefined;
   readonly known: KnownServer | undefined;
   readonly error: BridgeError | undefined;
+  /** The tools that the user is asked about first, by name, and the rule that says so. */
+  readonly asks: ReadonlyMap<string, string>;
 }
 
 export interface SurveyRequest {
@@ -57,13 +60,22 @@ async function survey(
   const { name } = server;
   try {
     const known = asks ? await ask(name, signal) : catalogue.known(server);
-    return { name, server, known, error: undefined };
+    return { name, server, known, error: undefined, asks: asksOf(server, known) };
   } catch (error) {
-    return { name, server, known: catalogue.known(server), error: toBridgeError(error) };
+    const known = catalogue.known(server);
+    return { name, server, known, error: toBridgeError(error), asks: asksOf(server, known) };
   }
+}
+
+function asksOf({ tools: filter }: ServerDefinition, known: KnownServer | undefined): SurveyedServer["asks"] {
+  const pairs = (known?.tools ?? []).flatMap((tool) => {
+    const asked = askRuleOf(filter, tool);
+    return asked === undefined ? [] : [[tool.name, asked.rule] as const];
+  });
+  return new Map(pairs);
 }
 
 async function unknownServer({ ask }: Upstream, name: string, signal: AbortSignal): Promise<SurveyedServer> {
   const error = await ask(name, signal).then(() => undefined, toBridgeError); // it says which ones there are
-  return { name, server: undefined, known: undefined, error };
+  return { name, server: undefined, known: undefined, error, asks: new Map() };
 }

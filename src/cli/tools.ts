@@ -87,11 +87,14 @@ function renderServers(servers: readonly SurveyedServer[], width: number | undef
   return blocks.join("\n");
 }
 
-function renderServer({ name, known }: SurveyedServer, width: number | undefined): string {
+function renderServer({ name, known, asks }: SurveyedServer, width: number | undefined): string {
   const { tools = [], fetchedAt = 0 } = known ?? {};
   const count = tools.length === 1 ? "1 tool" : `${tools.length} tools`;
   const head = `${printable(name)}: ${count}, listed ${describeAge(Date.now() - fetchedAt)}`;
-  const rows = tools.map((tool) => [`  ${printable(tool.name)}`, firstLine(tool.description)]);
+  const rows = tools.map((tool) => [
+    `  ${printable(tool.name)}`,
+    `${asks.has(tool.name) ? "(asks you first) " : ""}${firstLine(tool.description)}`,
+  ]);
   const [, ...table] = renderTable(COLUMNS, rows, width);
   return `${[head, ...table].join("\n")}\n`;
 }
@@ -119,13 +122,17 @@ function lines(text: string): string {
   return text.split("\n").map(printable).join("\n");
 }
 
-function describe({ name, server, known, error }: SurveyedServer) {
+function describe({ name, server, known, error, asks }: SurveyedServer) {
   return {
     name,
     alias: server?.alias ?? null,
     listed: known === undefined ? null : new Date(known.fetchedAt).toISOString(),
     info: known?.info ?? null,
-    tools: known?.tools ?? null,
+    tools:
+      known?.tools.map((tool) => {
+        const rule = asks.get(tool.name);
+        return rule === undefined ? tool : { ...tool, asks: rule };
+      }) ?? null,
     error:
       error === undefined ? null : { code: error.code, message: error.message, hint: error.hint ?? null },
   };

@@ -58,6 +58,27 @@ test("lists what is known, and starts nothing for it", async () => {
   );
 });
 
+test("says of which tools the user is asked first, and by which rule", async () => {
+  define({ fx: scripted({ tools: { wipe: {}, get: { annotations: { readOnlyHint: true } } } }) });
+  mkdirSync(join(home, ".config/sandpy"), { recursive: true });
+  const file = join(home, ".config/sandpy/config.jsonc");
+  writeFileSync(file, '{"policy": {"tools": {"ask": ["destructive"]}}}');
+  const world = new CliWorld();
+  const env = { HOME: home, PATH: process.env["PATH"] ?? "", MCP_BRIDGE_CONFIG: file };
+  Object.assign(world.env, env);
+
+  expect((await world.run("tools", "fx")).stdout).toBe(
+    "fx: 2 tools, listed just now\n  wipe  (asks you first) does wipe\n  get   does get\n",
+  );
+  const other = new CliWorld();
+  Object.assign(other.env, env);
+  const { servers } = JSON.parse((await other.run("tools", "fx", "--json")).stdout);
+  expect(servers[0].tools.map(({ asks }: { asks?: string }) => asks)).toEqual([
+    '"destructive" of policy.tools.ask in ~/.config/sandpy/config.jsonc',
+    undefined,
+  ]);
+});
+
 test("asks all with --refresh, side by side, and stops them", async () => {
   using journal = createJournal();
   const slow = { journal: journal.path, slowStartMs: 500, tools: { a: {} } };
