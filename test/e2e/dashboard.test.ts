@@ -65,7 +65,7 @@ const textOf = (page: Page, selector = "body"): Promise<string> =>
 /** Waits until the page says it by itself, without being loaded again. */
 function shows(page: Page, text: string | RegExp, selector = "body"): Promise<void> {
   const isThere = async () => {
-    const shown = await textOf(page, selector);
+    const shown = await textOf(page, selector).catch(() => ""); // it may be on its way to the next page
     return typeof text === "string" ? shown.includes(text) : text.test(shown);
   };
   return until(`the page shows ${text}`, isThere, 20_000);

@@ -126,11 +126,9 @@ export function createFeed(events: BridgeEvents, now: () => number = Date.now): 
         return;
       }
       case "sandbox-started":
-        open(event).hasSandbox = true;
-        return;
       case "sandbox-stopped": {
-        const session = sessions.get(event.sessionId);
-        if (session !== undefined) session.hasSandbox = false;
+        const session = sessions.get(event.sessionId); // a start may end after the session
+        if (session !== undefined) session.hasSandbox = event.kind === "sandbox-started";
         return;
       }
       case "upstream-called": {

@@ -1,12 +1,12 @@
 // Runs in the browser. The page is whole without it; with it, what changes is shown as it happens.
 (() => {
-  const HIDDEN_FIRST_RETRY_MS = 2000;
+  const FIRST_RETRY_MS = 2000;
   const MAX_RETRY_MS = 30_000;
   const live = document.getElementById("live");
   const note = document.getElementById("note");
   let source;
   let retry;
-  let retryMs = HIDDEN_FIRST_RETRY_MS;
+  let retryMs = FIRST_RETRY_MS;
 
   const describeAge = (ms) => {
     const seconds = Math.max(Math.floor(ms / 1000), 0);
@@ -86,7 +86,7 @@
     if (source !== undefined || document.hidden) return;
     source = new EventSource("/api/events");
     source.addEventListener("open", () => {
-      retryMs = HIDDEN_FIRST_RETRY_MS;
+      retryMs = FIRST_RETRY_MS;
       live.textContent = "Live";
     });
     source.addEventListener("error", () => {

@@ -27,13 +27,15 @@ export interface ListEntry {
   render(now: number | undefined): JSX.Element;
 }
 
+const MAX_SHOWN_SESSIONS = 200;
 const MAX_SHOWN_SERVERS = 200;
 
 /** What one viewer may see. */
 export function listsFor(viewer: Viewer, feed: Feed, gauges: Gauges): Lists {
   const { isAdmin, formToken } = viewer;
+  const sessions = sessionsOf(viewer, feed).slice(0, MAX_SHOWN_SESSIONS);
   return {
-    sessions: sessionsOf(viewer, feed).map((session) => {
+    sessions: sessions.map((session) => {
       const memoryBytes = session.hasSandbox ? gauges.memoryBytes(session.id) : undefined;
       const card = { session, memoryBytes, formToken, showsCaller: isAdmin };
       return {

@@ -51,6 +51,7 @@ describe("the feed", () => {
     events.emit({ kind: "sandbox-stopped", ...ADA });
     expect(feed.session("a1")?.state).toBe("no sandbox");
     events.emit({ kind: "session-closed", reason: "ended", ...ADA });
+    events.emit({ kind: "sandbox-started", fromPool: false, durationMs: 5, ...ADA });
     expect(feed.sessions()).toEqual([]);
   });
 

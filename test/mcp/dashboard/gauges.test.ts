@@ -1,0 +1,43 @@
+import { expect, test } from "bun:test";
+import { Gauges } from "../../../src/mcp/dashboard/gauges.ts";
+
+const ONE = { name: "notes", status: "idle", reason: null, tools: null } as const;
+const act = async () => true;
+
+test("asks once for all who look at once, and not again for a while", async () => {
+  const asked: string[] = [];
+  const gauges = new Gauges({
+    sessions: {
+      act,
+      async memoryBytes(id) {
+        asked.push(id);
+        return id === "gone" ? undefined : 4096;
+      },
+    },
+    async servers() {
+      asked.push("servers");
+      return [ONE];
+    },
+  });
+
+  await Promise.all([gauges.refresh(["a", "gone"]), gauges.refresh(["a", "gone"])]);
+  await gauges.refresh(["a", "gone"]);
+
+  expect(asked.sort()).toEqual(["a", "gone", "servers"]);
+  expect([gauges.memoryBytes("a"), gauges.memoryBytes("gone"), gauges.servers]).toEqual([
+    4096,
+    undefined,
+    [ONE],
+  ]);
+});
+
+test("waits for nobody who does not answer, and bears with who fails", async () => {
+  const gauges = new Gauges({
+    sessions: { act, memoryBytes: () => new Promise(() => undefined) },
+    servers: () => Promise.reject(new Error("no file")),
+  });
+  const startedAt = performance.now();
+  await gauges.refresh(["a"]);
+  expect(performance.now() - startedAt).toBeLessThan(5000);
+  expect([gauges.memoryBytes("a"), gauges.servers]).toEqual([undefined, []]);
+});
