@@ -228,6 +228,26 @@ ticking.cancel()`,
     await until("the program to go on", () => called() === 1, 10_000);
   });
 
+  test("is asked between two runs too, where the client can be asked then", async () => {
+    await using bridge = await start(era, () => say("once"));
+    await bridge.python(`import asyncio
+async def later():
+    await asyncio.sleep(0.5)
+    try:
+        print("late", (await mcp_fx.wipe(n=1)).data)
+    except MCPError as e:
+        print("late", e)
+task = asyncio.ensure_future(later())`);
+
+    let text = "";
+    await untilGone("the background task to end", async () => {
+      text += await bridge.python("await asyncio.sleep(0)\nprint(task.done())");
+      await Bun.sleep(400); // nothing runs: it is now that it is asked
+      return text.includes("True");
+    });
+    expect(text).toContain(era === "initialize" ? "late {'n': 1}" : "and this client could not ask for it: ");
+  });
+
   test("is not asked any more once the client has gone", async () => {
     const asked = Promise.withResolvers<void>();
     const bridge = await start(era, () => {
