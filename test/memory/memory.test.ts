@@ -1,49 +1,29 @@
-import { afterEach, describe, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { describe, expect, test } from "bun:test";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Caller } from "../../src/core/caller.ts";
-import { createMemory, type MemoryOptions } from "../../src/memory/memory.ts";
-
-const { signal } = new AbortController();
-const folders: string[] = [];
-afterEach(() => {
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
-});
-
-function createStateDir(): string {
-  const folder = mkdtempSync(join(tmpdir(), "sandpy-memory-"));
-  folders.push(folder);
-  return folder;
-}
-
-function open(stateDir: string, options: Partial<MemoryOptions> = {}, caller?: Caller) {
-  const memory = createMemory({ stateDir, quotaBytes: 64 * 1024 ** 2, ...options });
-  return memory.openSession(caller);
-}
-
-const codeOf = (promise: Promise<unknown>) =>
-  promise.then(
-    () => "no failure",
-    ({ code, message }: { code: string; message: string }) => `${code}: ${message}`,
-  );
+import { createStateDir, failureOf, openSession, signal } from "./helpers.ts";
 
 describe("memories", () => {
   test("are kept in the format of the original system, with all their digits", async () => {
-    const stateDir = createStateDir();
+    using state = createStateDir();
+    const stateDir = state.path;
     const value = '{"n": 123456789012345678901234567890, "f": 1.10, "s": "\\u00e9ü\\"}]"}';
 
-    const info = await open(stateDir).saveMemory({ key: "notes", value, metadata: '{"a": [1.0]}' }, signal);
+    const info = await openSession(stateDir).saveMemory(
+      { key: "notes", value, metadata: '{"a": [1.0]}' },
+      signal,
+    );
 
     const text = readFileSync(join(stateDir, "user_tools/memory/notes.json"), "utf8");
     expect(Object.keys(JSON.parse(text))).toEqual(["key", "value", "metadata", "created_at", "updated_at"]);
     expect(text).toContain(value);
     expect(info.created_at).toBe(info.updated_at);
-    expect(await open(stateDir).loadMemory("notes", signal)).toEqual({ ...info, value });
+    expect(await openSession(stateDir).loadMemory("notes", signal)).toEqual({ ...info, value });
   });
 
   test("keep their beginning and metadata when they are updated", async () => {
-    const session = open(createStateDir());
+    using state = createStateDir();
+    const session = openSession(state.path);
     await session.saveMemory({ key: "k", value: "1", metadata: '{"by":"me"}' }, signal);
     const { lease, memory } = await session.holdMemory("k", signal);
     const info = await session.commitMemory({ lease, value: "2" }, signal);
@@ -61,7 +41,8 @@ describe("memories", () => {
   });
 
   test("of old files are found by the key inside, updated in place and listed once", async () => {
-    const stateDir = createStateDir();
+    using state = createStateDir();
+    const stateDir = state.path;
     const folder = join(stateDir, "user_tools/memory");
     mkdirSync(folder, { recursive: true });
     const old = {
@@ -73,7 +54,7 @@ describe("memories", () => {
       more: 1.5,
     };
     writeFileSync(join(folder, "a_b.json"), JSON.stringify(old, undefined, 2));
-    const session = open(stateDir);
+    const session = openSession(stateDir);
 
     await session.saveMemory({ key: "a_b", value: '"other"', metadata: null }, signal);
     const info = await session.saveMemory({ key: "a/b", value: "[2]", metadata: null }, signal);
@@ -90,33 +71,38 @@ describe("memories", () => {
   });
 
   test("are each caller's own", async () => {
-    const stateDir = createStateDir();
+    using state = createStateDir();
+    const stateDir = state.path;
     const ann = { id: "ann@example.org", name: "Ann" };
-    await open(stateDir).saveMemory({ key: "k", value: "1", metadata: null }, signal);
-    await open(stateDir, {}, ann).saveMemory({ key: "k", value: "2", metadata: null }, signal);
-    expect((await open(stateDir).loadMemory("k", signal))?.value).toBe("1");
-    expect(await open(stateDir, {}, { id: "Ann@example.org", name: "" }).loadMemory("k", signal)).toBeNull();
-    expect((await open(stateDir, {}, ann).loadMemory("k", signal))?.value).toBe("2");
+    await openSession(stateDir).saveMemory({ key: "k", value: "1", metadata: null }, signal);
+    await openSession(stateDir, {}, ann).saveMemory({ key: "k", value: "2", metadata: null }, signal);
+    expect((await openSession(stateDir).loadMemory("k", signal))?.value).toBe("1");
+    expect(
+      await openSession(stateDir, {}, { id: "Ann@example.org", name: "" }).loadMemory("k", signal),
+    ).toBeNull();
+    expect((await openSession(stateDir, {}, ann).loadMemory("k", signal))?.value).toBe("2");
   });
 });
 
 describe("holds", () => {
   test("lapse, and then change nothing", async () => {
-    const stateDir = createStateDir();
-    const session = open(stateDir, { leaseMs: 20 });
+    using state = createStateDir();
+    const stateDir = state.path;
+    const session = openSession(stateDir, { leaseMs: 20 });
     const { lease } = await session.holdMemory("k", signal);
     await session.saveMemory({ key: "k", value: "1", metadata: null }, signal); // waits until it has lapsed
-    expect(await codeOf(session.commitMemory({ lease, value: "2" }, signal))).toStartWith(
+    expect(await failureOf(session.commitMemory({ lease, value: "2" }, signal))).toStartWith(
       "MEMORY_REFUSED: nothing was changed",
     );
     expect((await session.loadMemory("k", signal))?.value).toBe("1");
   });
 
   test("keep others waiting, but not for ever, and end with the session", async () => {
-    const stateDir = createStateDir();
-    const [one, other] = [open(stateDir), open(stateDir, { waitMs: 50 })];
+    using state = createStateDir();
+    const stateDir = state.path;
+    const [one, other] = [openSession(stateDir), openSession(stateDir, { waitMs: 50 })];
     await one.holdMemory("k", signal);
-    expect(await codeOf(other.holdMemory("k", signal))).toStartWith(
+    expect(await failureOf(other.holdMemory("k", signal))).toStartWith(
       'MEMORY_UNAVAILABLE: the memory "k" is being updated',
     );
     await one.releaseAll();
