@@ -18,6 +18,8 @@ export interface Connection extends Closable {
 }
 
 const NEW = "new";
+const ENDED_NOTE =
+  "The session was ended. This run began with a fresh Python: variables and imports of earlier runs are gone.";
 
 export interface ConnectionRooms {
   readonly handles: SessionHandles;
@@ -37,12 +39,14 @@ export function createConnection(
   let own: HandledSession | undefined;
   const choose = (wanted: string | undefined) => {
     if (wanted === undefined && hasDefault) {
-      own ??= handles.mint(caller, { isOwned: true });
-      return { session: own, told: null };
+      // Somebody else may end it: Python, the command line, the dashboard.
+      const hasEnded = own !== undefined && !handles.isOpen(own.handle);
+      if (own === undefined || hasEnded) own = handles.mint(caller, { isOwned: true });
+      return { session: own, told: null, notes: hasEnded ? [ENDED_NOTE] : [] };
     }
     const isNew = wanted === undefined || wanted === NEW;
     const session = isNew ? handles.mint(caller, { isOwned: false }) : handles.find(caller, wanted);
-    return { session, told: session === own ? null : { handle: session.handle, isNew } };
+    return { session, told: session === own ? null : { handle: session.handle, isNew }, notes: [] };
   };
   const close = async () => {
     if (own !== undefined) await handles.drop(own.handle, "disconnected");
@@ -50,12 +54,12 @@ export function createConnection(
   return {
     runner: {
       async run(request, signal) {
-        const { session, told } = choose(request.session);
+        const { session, told, notes } = choose(request.session);
         const onStart = () => void peers.set(session.session.ref, request.peer);
         const outcome = await handles.use(session.handle, (found) =>
           runInSession(found, { ...request, defaultTimeoutMs, onStart }, signal),
         );
-        return { ...outcome, session: told };
+        return { ...outcome, notes: [...notes, ...outcome.notes], session: told };
       },
     },
     close,

@@ -5,20 +5,12 @@ import type { Log } from "../core/log.ts";
 import { createDashboard, type Dashboard } from "../mcp/dashboard/dashboard.tsx";
 import type { SessionControl } from "../mcp/dashboard/port.ts";
 import type { HttpRoutes } from "../mcp/http/http-env.ts";
-import type { Session } from "../session/session.ts";
+import type { SessionHandles } from "../session/handles.ts";
 import type { Upstream } from "../upstream/upstream.ts";
-
-/** The sessions that there are, whosever they are. */
-export interface RunningSessions {
-  /** The session that events name by this id. */
-  byId(sessionId: string): { readonly handle: string; readonly session: Session } | undefined;
-  /** Ends a session although it may be running. One that is unknown is no fault. */
-  drop(handle: string, reason: string): Promise<void>;
-}
 
 export interface DashboardRoutesOptions {
   readonly events: BridgeEvents;
-  readonly handles: RunningSessions;
+  readonly handles: Pick<SessionHandles, "byId" | "drop">;
   readonly upstream: Pick<Upstream, "health">;
   /** Names of tokens, or whole ids, of those who see the sessions of all. */
   readonly admins: readonly string[];

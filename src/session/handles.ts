@@ -138,6 +138,11 @@ export class SessionHandles implements Closable {
     if (entry.active === 0) await this.#drop(entry, "ended");
   }
 
+  /** Whether runs may still go to the session. */
+  isOpen(handle: string): boolean {
+    return this.#entries.get(handle)?.isEnding === false;
+  }
+
   /** The session that events name by this id, whosever it is. */
   byId(sessionId: string): HandledSession | undefined {
     return [...this.#entries.values()].find(({ session }) => session.ref.sessionId === sessionId);

@@ -131,6 +131,8 @@ describe("the dashboard in a browser", () => {
     await page.keyboard.press("Tab");
     await page.keyboard.press("Enter");
     await shows(page, "No session is open.");
+    expect(await ada.text("print('ticks' in globals())")).toContain("The session was ended.");
+    await shows(page, "False", "pre.output");
     expect(faults).toEqual([]);
 
     // Even markup that got into the page could do nothing.

@@ -20,6 +20,8 @@ export interface Served extends AsyncDisposable {
 export interface ServedClient extends AsyncDisposable {
   /** Runs code and returns its status, or the error's message. */
   python(code: string): Promise<string>;
+  /** Runs code and returns what the model reads. */
+  text(code: string): Promise<string>;
 }
 
 /** Starts `sandpy serve --http` with these flags, on any port unless one is named. */
@@ -63,13 +65,17 @@ async function connect(url: URL, token: string): Promise<ServedClient> {
   const headers = { authorization: `Bearer ${token}` };
   // Its type takes no `undefined` where the transport's may be that.
   await client.connect(new StreamableHTTPClientTransport(url, { requestInit: { headers } }) as never);
+  const call = (code: string) =>
+    client.callTool({ name: "run_python", arguments: { code } }, undefined, { timeout: CALL_TIMEOUT_MS });
+  const textOf = ({ content }: Readonly<Record<string, unknown>>) =>
+    (content as { readonly text?: string }[]).map(({ text = "" }) => text).join("");
   return {
     async python(code) {
-      const options = { timeout: CALL_TIMEOUT_MS };
-      const result = await client.callTool({ name: "run_python", arguments: { code } }, undefined, options);
+      const result = await call(code);
       const { status } = (result["structuredContent"] ?? {}) as { status?: string };
-      return status ?? JSON.stringify(result["content"]);
+      return status ?? textOf(result);
     },
+    text: async (code) => textOf(await call(code)),
     [Symbol.asyncDispose]: () => client.close(),
   };
 }
