@@ -16,4 +16,4 @@ export const HOLD_WAIT_MS = 8000;
 /** Of one session. */
 export const MAX_WAITING_HOLDS = 64;
 /** A frame has room for this many bytes of escaped text beside what else it says. */
-export const MAX_ESCAPED_BYTES = 32 * 1024 * 1024 - 16 * 1024;
+export const MAX_ESCAPED_BYTES = 32 * 1024 * 1024 - 256 * 1024;
