@@ -17,8 +17,13 @@ export interface ConnectOptions {
 
 export type Connect = (options: ConnectOptions) => Promise<Connection>;
 
+export interface LateConnection extends Connection {
+  /** Whether code has run, or tried to. */
+  readonly isMade: boolean;
+}
+
 /** A connection that is made when code first runs: many clients only look what there is. */
-export function connectLate(connect: () => Promise<Connection>): Connection {
+export function connectLate(connect: () => Promise<Connection>): LateConnection {
   let connecting: Promise<Connection> | undefined;
   const get = async () => {
     connecting ??= connect();
@@ -30,6 +35,9 @@ export function connectLate(connect: () => Promise<Connection>): Connection {
     }
   };
   return {
+    get isMade() {
+      return connecting !== undefined;
+    },
     runner: { run: async (request, signal) => (await get()).runner.run(request, signal) },
     async close() {
       const connection = await connecting?.catch(() => undefined); // that was said where it was wanted

@@ -8,7 +8,7 @@ import {
 import type { Caller } from "../../core/caller.ts";
 import { McpClientPeer } from "../client-peer.ts";
 import { createServer, type ServerOptions } from "../server.ts";
-import { type Connect, type Connection, connectLate } from "./connection.ts";
+import { type Connect, connectLate, type LateConnection } from "./connection.ts";
 import { SessionEvents } from "./event-store.ts";
 import { requestIds, requestsCancelled } from "./messages.ts";
 import { refuse } from "./refusal.ts";
@@ -31,7 +31,7 @@ export class LegacySession {
   readonly id = randomBytes(32).toString("base64url");
   readonly caller: Caller;
   readonly #transport: WebStandardStreamableHTTPServerTransport;
-  readonly #connection: Connection;
+  readonly #connection: LateConnection;
   readonly #shutdown = new AbortController();
   readonly #peer = new McpClientPeer();
   readonly #server: SharedServerOptions;
@@ -72,6 +72,11 @@ export class LegacySession {
   /** How long nobody has used it, in milliseconds; 0 while a request or a stream is open. */
   get idleMs(): number {
     return this.#streams > 0 || this.#active.size > 0 ? 0 : performance.now() - this.#usedAt;
+  }
+
+  /** Nobody would miss more than the handshake: nothing has run, and no stream is open. */
+  get isUnused(): boolean {
+    return this.idleMs > 0 && !this.#connection.isMade;
   }
 
   async handle(request: Request, body: unknown): Promise<Response> {

@@ -72,18 +72,9 @@ export class LegacySessions {
   }
 
   async #open(request: Request, caller: Caller, body: unknown): Promise<Response> {
-    const { connect, server, limits, log, onClient } = this.#options;
-    const all = [...this.#sessions.values()];
-    const own = all.filter((session) => session.caller.id === caller.id).length;
-    if (own >= limits.perCaller || all.length >= limits.total) {
-      const isOwn = own >= limits.perCaller;
-      const message = isOwn
-        ? `you have ${own} sessions already`
-        : "the server has no room for another session";
-      return refuse(429, `${message}: end one by DELETE, or try again later`, {
-        headers: { "retry-after": RETRY_AFTER_S },
-      });
-    }
+    const { connect, server, log, onClient } = this.#options;
+    const refusal = await this.#makeRoom(caller);
+    if (refusal !== undefined) return refusal;
     const session = new LegacySession({ caller, connect, server });
     this.#sessions.set(keyOf(session.id), session);
     try {
@@ -97,6 +88,25 @@ export class LegacySessions {
       await this.#close(session, "failed");
       throw error;
     }
+  }
+
+  /** Many clients go without a word: where the limit is reached, the caller's session that was longest unused ends. */
+  async #makeRoom(caller: Caller): Promise<Response | undefined> {
+    const { limits } = this.#options;
+    const own = [...this.#sessions.values()].filter((session) => session.caller.id === caller.id);
+    const isOwn = own.length >= limits.perCaller;
+    if (!isOwn && this.#sessions.size < limits.total) return undefined;
+    const [longest] = own.filter(({ isUnused }) => isUnused).sort((a, b) => b.idleMs - a.idleMs);
+    if (longest !== undefined) {
+      await this.#close(longest, "displaced");
+      return undefined;
+    }
+    const message = isOwn
+      ? `you have ${own.length} sessions already`
+      : "the server has no room for another session";
+    return refuse(429, `${message}: end one by DELETE, or try again later`, {
+      headers: { "retry-after": RETRY_AFTER_S },
+    });
   }
 
   #sweep(): void {

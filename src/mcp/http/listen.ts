@@ -1,8 +1,10 @@
 import { BridgeError } from "../../core/errors.ts";
 import type { HttpApp } from "./http-env.ts";
 import { MAX_BODY_BYTES } from "./read-body.ts";
+import { trackResponse } from "./track-response.ts";
 
 const IDLE_S = 30;
+const OPENING = new TextEncoder().encode(": open\n\n");
 
 export interface ListenOptions {
   readonly app: HttpApp;
@@ -25,23 +27,33 @@ export interface Listening {
  * length is no number, are refused before anything else is looked at. Throws `HTTP_LISTEN_FAILED`.
  */
 export function listen({ app, host, port, idleSeconds = IDLE_S }: ListenOptions): Listening {
-  const keepOpen = (server: Bun.Server<unknown>, request: Request) => () => server.timeout(request, 0);
   try {
     const server = Bun.serve({
       hostname: host,
       port,
       idleTimeout: idleSeconds,
       maxRequestBodySize: MAX_BODY_BYTES + 1, // one more than is accepted: that gets an answer of our own
-      fetch: (request, server) =>
-        app.fetch(request, {
-          keepOpen: keepOpen(server, request),
-          peer: server.requestIP(request)?.address,
-        }),
+      async fetch(request, server) {
+        let isKeptOpen = false;
+        const keepOpen = () => {
+          isKeptOpen = true;
+          server.timeout(request, 0);
+        };
+        const response = await app.fetch(request, { keepOpen });
+        // Before the answer ends: after it the connection belongs to the next request, or to nobody.
+        const letGo = () => server.timeout(request, idleSeconds);
+        return isKeptOpen ? trackResponse(response, letGo, openingOf(response)) : response;
+      },
     });
     return { port: server.port ?? port, close: () => server.stop(true) };
   } catch (error) {
     throw explain(error, host, port);
   }
+}
+
+/** Bun (1.4.5) sends the headers with the first data, and a client of a stream waits for them: so there is a comment first. */
+function openingOf({ headers }: Response): Uint8Array | undefined {
+  return headers.get("content-type")?.startsWith("text/event-stream") ? OPENING : undefined;
 }
 
 function explain(error: unknown, host: string, port: number): BridgeError {

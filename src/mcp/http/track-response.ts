@@ -1,35 +1,37 @@
-/** A comment, which readers of events skip. */
-const OPENING = new TextEncoder().encode(": open\n\n");
-
 /**
  * The same answer; `onEnd` is called once when its body has been sent, cannot be made, or nobody wants it any more. Data
- * is taken from the body only when the client has room for it.
+ * is taken from the body only when the client has room for it. `opening` goes before it.
  */
-export function trackResponse(response: Response, onEnd: () => void): Response {
+export function trackResponse(response: Response, onEnd: () => void, opening?: Uint8Array): Response {
   const { body } = response;
   if (body === null) {
     onEnd();
     return response;
   }
   const reader = body.getReader();
-  const isEvents = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
+  let isOpen = true;
+  // A client that leaves ends the read under way as well.
+  const end = () => {
+    if (isOpen) onEnd();
+    isOpen = false;
+  };
   const tracked = new ReadableStream<Uint8Array>({
     start(controller) {
-      // Bun (1.4.5) sends the headers with the first data, and a client waits for them.
-      if (isEvents) controller.enqueue(OPENING);
+      if (opening !== undefined) controller.enqueue(opening);
     },
     async pull(controller) {
       try {
         const { done, value } = await reader.read();
         if (!done) return controller.enqueue(value);
+        end();
         controller.close();
       } catch (error) {
+        end();
         controller.error(error);
       }
-      onEnd();
     },
     async cancel(reason) {
-      onEnd();
+      end();
       await reader.cancel(reason);
     },
   });

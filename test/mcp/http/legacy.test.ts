@@ -76,16 +76,43 @@ describe("a session", () => {
 
   test("is not to be had beyond the limits, and again when one has ended", async () => {
     await using world = startHttpWorld({ limits: { total: 3, perCaller: 2 } });
-    const [first = ""] = [await openSession(world), await openSession(world)];
+    const use = async (token: string) => {
+      const id = await openSession(world, token);
+      await (await world.post(run(1, "value 1"), id, { authorization: `Bearer ${token}` })).text();
+      return id;
+    };
+    const [first = ""] = [await use(ALICE), await use(ALICE)];
     const refused = await world.post(INITIALIZE);
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "30"]);
     expect(await refused.text()).toContain("you have 2 sessions already");
-    await openSession(world, BOB);
+    await use(BOB);
     const full = await world.post(INITIALIZE, undefined, { authorization: `Bearer ${BOB}` });
     expect([full.status, await full.text()]).toEqual([429, expect.stringContaining("no room")]);
     const headers = { authorization: `Bearer ${ALICE}`, "mcp-session-id": first };
     await fetch(world.url, { method: "DELETE", headers });
     await openSession(world);
+  });
+
+  test("that was longest unused makes room for another, and one that is used does not", async () => {
+    await using world = startHttpWorld({ limits: { perCaller: 3 } });
+    const used = await openSession(world);
+    await (await world.post(run(1, "set x"), used)).text();
+    const listening = await openSession(world);
+    const headers = {
+      authorization: `Bearer ${ALICE}`,
+      accept: "text/event-stream",
+      "mcp-session-id": listening,
+    };
+    const stream = await fetch(world.url, { headers });
+    const left = await openSession(world);
+    const others = [await openSession(world), await openSession(world)];
+    const statuses = await Promise.all(
+      [used, listening, left, ...others].map(
+        async (id) => (await world.post({ id: 9, method: "ping" }, id)).status,
+      ),
+    );
+    expect(statuses).toEqual([200, 200, 404, 404, 200]);
+    await stream.body?.cancel();
   });
 
   test.each([

@@ -129,6 +129,16 @@ describe("connections that stall", () => {
   }, 40_000);
 });
 
+describe("a connection", () => {
+  test("is cut some time after an answer that took long", async () => {
+    await using world = startHttpWorld({ idleSeconds: 1 });
+    const client = new RawClient(world.port);
+    client.socket.write(`${HEAD}Content-Length: 2\r\n\r\n{}`);
+    await until("an answer", () => client.status === "400");
+    await client.end();
+  });
+});
+
 describe("a call that is quiet for longer than a connection may be", () => {
   const call = { name: "run_python", arguments: { code: "wait 6000\nvalue done" } };
 
