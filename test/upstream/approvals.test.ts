@@ -1,6 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import type { WhileAsking } from "../../src/kernel/host-tools.ts";
+import type { ClientPeer } from "../../src/upstream/client-peer.ts";
 import { type Answer, asking, call, ERAS, FORMS, say, tools, withClient } from "../helpers/approval-rig.ts";
 import { callsRun, connectModern } from "../helpers/relay-rig.ts";
 import { createJournal, createRig, faultOf, soon, until } from "./harness.ts";
@@ -262,6 +264,49 @@ describe("a question that nobody answers", () => {
     expect(journal.lines().some((line) => line.includes('"del-all","arguments"'))).toBe(false);
     await client.close();
   });
+});
+
+test("a question of an earlier run is none of the next, whose client may be another", async () => {
+  await using rig = createRig([asking()]);
+  const asked: string[] = [];
+  const gate = Promise.withResolvers<void>();
+  const peerOf = (name: string): ClientPeer => ({
+    client: {},
+    capabilities: () => FORMS,
+    revision: () => "2025-11-25",
+    logSeverity: () => undefined,
+    wantsProgress: () => false,
+    progress: () => undefined,
+    notify: () => undefined,
+    onRootsChanged: () => undefined,
+    async request({ params }) {
+      asked.push(`${name}: ${/"n":\d/.exec(JSON.stringify(params).replaceAll("\\", ""))?.[0]}`);
+      if (name === "one") await gate.promise;
+      return { ...say("once") };
+    },
+  });
+  let current = peerOf("one");
+  const tools = rig.upstream.openSession(() => current);
+  tools.beginRun();
+  // The first is being answered when the second waits for its turn.
+  const first = tools.callTool(call("wipe", { n: 1 }), soon());
+  await until(() => asked.length === 1);
+  let waiting = 0;
+  const waits: WhileAsking = (work) => {
+    waiting += 1;
+    return work();
+  };
+  const second = tools.callTool(call("wipe", { n: 2 }), soon(), waits);
+  await until(() => waiting === 1);
+  current = peerOf("other");
+  tools.beginRun();
+  const third = tools.callTool(call("wipe", { n: 3 }), soon(), waits);
+  await until(() => waiting === 2);
+  gate.resolve();
+
+  const results = await Promise.all([first, second, third]);
+  expect(results.map((result) => result["structuredContent"])).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }]);
+  expect(asked).toEqual(['one: "n":1', 'one: "n":2', 'other: "n":3']);
 });
 
 describe("without a client", () => {

@@ -49,6 +49,8 @@ interface Run {
   questions: number;
   askedMs: number;
   readonly allowed: Set<string>;
+  /** Questions that calls can still join: those of another run may be for another client. */
+  readonly open: Map<string, Batch>;
 }
 
 /**
@@ -58,7 +60,8 @@ interface Run {
 export class Approvals {
   readonly #options: ApprovalsOptions;
   readonly #allowed = new Set<string>();
-  readonly #open = new Map<string, Batch>();
+  /** Questions that are not answered yet. */
+  #waiting = 0;
   #run: Run;
   #turn: Promise<void> = Promise.resolve();
 
@@ -91,12 +94,12 @@ export class Approvals {
     if (signal.aborted) throw abortedError(signal, "the wait for the user's approval");
     const reason = this.#whyNot();
     if (reason !== undefined) return { answer: "unable", reason };
-    const batch = this.#open.get(request.key) ?? this.#begin(request);
+    const batch = this.#run.open.get(request.key) ?? this.#begin(request);
     return batch?.join(request, signal) ?? { answer: "too many" };
   }
 
   #newRun(): Run {
-    return { peer: this.#options.peer(), questions: 0, askedMs: 0, allowed: new Set() };
+    return { peer: this.#options.peer(), questions: 0, askedMs: 0, allowed: new Set(), open: new Map() };
   }
 
   #earlierIn(run: Run, key: string): Verdict | undefined {
@@ -112,11 +115,16 @@ export class Approvals {
 
   #begin(request: ApprovalRequest): Batch | undefined {
     const run = this.#run;
-    if (run.questions >= this.maxQuestions || this.#open.size >= MAX_QUESTIONS) return undefined;
+    if (run.questions >= this.maxQuestions || this.#waiting >= MAX_QUESTIONS) return undefined;
     run.questions += 1;
+    this.#waiting += 1;
     const batch = new Batch(request);
-    this.#open.set(request.key, batch);
-    this.#turn = this.#turn.then(() => this.#conduct(batch, run));
+    run.open.set(request.key, batch);
+    this.#turn = this.#turn
+      .then(() => this.#conduct(batch, run))
+      .finally(() => {
+        this.#waiting -= 1;
+      });
     return batch;
   }
 
@@ -124,7 +132,7 @@ export class Approvals {
   async #conduct(batch: Batch, run: Run): Promise<void> {
     const { key } = batch.request;
     await batch.collect();
-    this.#open.delete(key);
+    run.open.delete(key);
     batch.take();
     const earlier = this.#earlierIn(run, key);
     if (earlier !== undefined || batch.isEmpty) {
