@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 MAX_ITEMS = 200
 
-_Function = type(lambda: None)
 _Module = type(sys)
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 # What would do more, where the file is loaded, than make a value.

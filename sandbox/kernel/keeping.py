@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .names import Names
 
 ASK_SECONDS = 5.0
+SHOWN = 10
 
 _frame = sys._getframe
 
@@ -71,6 +72,12 @@ class Kept:
         """Lets saved tools see the names that every session has."""
         if "saved" in self.made:
             self.saved.share(injected)
+
+    def hint(self) -> str:
+        """Names the saved tools, as far as they are known without asking or running anything, "" for none."""
+        tools = list(self.saved.file.tools()) if "saved" in self.made and self.saved.fault is None else []
+        more = f" and {len(tools) - SHOWN} more" if len(tools) > SHOWN else ""
+        return f"saved tools: {', '.join(tools[:SHOWN])}{more}; runtime.list_saved_tools()" if tools else ""
 
     def after(self) -> str:
         """Words what there is to say of the saved tools at the end of a cell, "" for nothing."""

@@ -120,7 +120,11 @@ def _server_functions(helpers: Helpers) -> list[Any]:
         """All servers that can be used: their names, or with `detailed` a dict for each."""
         servers = helpers.servers()
         lists = load(".servers")
-        return lists.ServerList(servers) if detailed else lists.AwaitableList(server["name"] for server in servers)
+        return (
+            lists.ServerList(servers, "", helpers.kept.hint())
+            if detailed
+            else lists.AwaitableList(server["name"] for server in servers)
+        )
 
     def list_servers() -> AwaitableList:
         """The names of all servers that can be used."""

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from .names import Names
 
-_open = open
 _ModuleType = type(sys)
 _ModuleSpec = type(sys.__spec__)
 
@@ -37,19 +36,6 @@ class Saved:
         self.around: dict[str, Any] = {}
 
     # The file
-
-    def refresh(self, path: str = PATH) -> None:
-        """Reads the file anew from the sandbox's disk."""
-        try:
-            with _open(path, encoding="utf-8", newline="") as file:
-                text = file.read()
-        except FileNotFoundError:
-            text = ""
-        except (OSError, ValueError) as error:
-            self.text = ""
-            self.fail(f"it can not be read: {error}")
-            return
-        self.take(text)
 
     def take(self, text: str, tried: bool = False) -> None:
         """Takes a new state of the file; `tried` where it was run before."""
@@ -79,8 +65,8 @@ class Saved:
         self.fault = fault
         self.unload()
         self.notes.append(
-            f"the saved tools can not be used: {PATH}, {fault}; mend that file in /projects, or have the user do it: "
-            "`sandpy memory path` says where it is"
+            f"the saved tools can not be used: {PATH}, {fault}; the user can mend that file, "
+            "`sandpy memory tools path` says where it is"
         )
 
     def report(self) -> str:

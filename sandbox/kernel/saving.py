@@ -181,7 +181,7 @@ class Tools:
         try:
             return ToolFile(text)
         except FaultyFileError as error:
-            message = f"{PATH}, {error}; mend that line of the file first"
+            message = f"{PATH}, {error}; the user can mend that file, `sandpy memory tools path` says where it is"
             raise NotSavableError(message) from None
 
     def gather(self, function: Any, file: ToolFile, line: int) -> list[Any]:

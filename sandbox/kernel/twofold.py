@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from types import FrameType
     from typing import Any
 
-_frame = sys._getframe
 _await_code: int | None = None
 
 

@@ -263,5 +263,5 @@ def _refuse_surrogates(value: Any, name: str) -> NoReturn:
 
 
 def _too_large(name: str, size: str) -> NoReturn:
-    message = f"{name} is {size}, and one memory holds 16 MiB; keep it in parts, or as a file in /projects"
+    message = f"{name} is {size}, and one memory holds 16 MiB; keep it in parts, as several memories"
     raise ValueError(message)

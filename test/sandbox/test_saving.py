@@ -317,6 +317,8 @@ class Saving(unittest.TestCase):
             self.value("d = (await runtime.query_tool_docs('user_tools', 'exchange_rate'))\nd['server'], d.signature"),
             ("user_tools", "exchange_rate(currency)"),
         )
+        shown = self.run_well("runtime.discovered_servers(detailed=True)").result
+        self.assertTrue(shown.endswith("saved tools: exchange_rate; runtime.list_saved_tools()"), shown)
         outcome = self.sandbox.run("await runtime.query_tool_docs('user_tools', 'rate')")
         self.assertIn("no saved tool is called 'rate'", outcome.error["evalue"])
 
