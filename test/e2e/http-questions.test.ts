@@ -170,3 +170,24 @@ describe.each(ERAS)("over HTTP, a client that speaks %s", (era) => {
     expect(called(who)).toBe(0);
   });
 });
+
+test("what is allowed for a session holds for its handle, and for no other session", async () => {
+  const asked: string[] = [];
+  const client = await connectModern(new URL("/mcp", served.origin), (message) => {
+    asked.push(message);
+    return say("session");
+  });
+  const run = async (session: string) => {
+    const code = 'print((await mcp_fx.wipe(who="handle")).data)';
+    const result = await client.callTool({ name: "run_python", arguments: { code, session } });
+    expect(JSON.stringify(result.content)).toContain("{'who': 'handle'}");
+    return String((result.structuredContent as { session?: string } | undefined)?.session);
+  };
+
+  const handle = await run("new");
+  await run(handle);
+  expect(asked).toHaveLength(1);
+  await run("new");
+  expect(asked).toHaveLength(2);
+  await client.close();
+});
