@@ -77,8 +77,7 @@ export async function serveHttp(options: HttpServiceOptions): Promise<HttpServin
   const hurry = new AbortController();
   const done = Promise.withResolvers<void>();
   const end = async () => {
-    await endpoint.close(http.graceMs, hurry.signal);
-    await listening.close();
+    await endpoint.close(http.graceMs, hurry.signal).finally(() => listening.close());
   };
   return {
     url,
