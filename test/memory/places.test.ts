@@ -9,7 +9,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { createStateDir, failureOf, openSession, type StateDir, save, signal } from "./helpers.ts";
 
 const isRoot = process.getuid?.() === 0;
@@ -209,6 +209,8 @@ describe("an owner", () => {
     using state = createStateDir();
     await save(openSession(state.path), "k", 1);
     chmodSync(state.path, 0o755);
+    const above = dirname(state.path); // of the whole suite, which keeps it to itself
+    chmodSync(above, statSync(above).mode | 0o011);
     const program = `
       import { createMemory } from ${JSON.stringify(MODULE)};
       process.setgid(4321); process.setuid(4321);
