@@ -29,7 +29,7 @@ NEEDED = frozenset(_NEEDED.split())
 # Ours that a first result can do without.
 _OURS = (
     *("advice", "docs", "images", "listing", "manual", "memory", "pretty", "resources", "saving", "servers"),
-    *("twofold", "unlisted"),
+    *("sandboxes", "twofold", "unlisted"),
 )
 
 _find_spec = PathFinder.find_spec

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-
 from .directory import UnknownServerError, UnknownToolError, unknown
 from .keeping import memory_functions, tool_functions
 from .late import load
 from .results import Image, MCPError, MCPTimeoutError, MemoryStoreError, Record, ToolResult
 from .rpc import answered
+from .sessions import Runtime, session_functions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,10 +30,10 @@ def make_runtime(
     """Builds the module, and with it those of its functions that are global too; `add` makes servers usable that the
     host just named."""
     helpers = Helpers(directory, add, kept)
-    runtime = type(sys)("mcp.runtime", "Finds and calls the tools of the user's MCP servers.")
+    runtime = Runtime("mcp.runtime", "Finds and calls the tools of the user's MCP servers.")
     save_tool, about_saved = tool_functions(kept)
     shared = [*memory_functions(kept), save_tool]
-    more = [*_resource_functions(helpers), *shared, *about_saved]
+    more = [*_resource_functions(helpers), *shared, *about_saved, *session_functions(runtime, helpers.rpc)]
     functions = [*_server_functions(helpers), *_tool_functions(helpers), *more]
     for function in functions:
         function.__module__ = "mcp.runtime"

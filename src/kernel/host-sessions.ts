@@ -16,6 +16,6 @@ export interface SessionEntry {
 export interface HostSessions {
   /** The newest use first. */
   listSessions(): readonly SessionEntry[];
-  /** Rejects with `SESSION_UNKNOWN`; one that ends itself goes when its run is over. */
-  endSession(handle: string): Promise<void>;
+  /** Whether it has ended: one that runs code goes when that is over. Rejects with `SESSION_UNKNOWN`. */
+  endSession(handle: string): Promise<boolean>;
 }

@@ -11,6 +11,7 @@ const HANDLE_BYTES = 24;
 const HANDLE = /^s_[\w-]{32}$/;
 const NAMED_IN_ERRORS = 3;
 const MAX_SWEEP_MS = 60_000;
+const NOTHING_RUN = "nothing was run";
 
 export interface SessionLimits {
   /** Sessions of all callers. */
@@ -95,7 +96,7 @@ export class SessionHandles implements Closable {
 
   /** Throws `SESSION_UNKNOWN`, in the same words for what never was, has ended, or is another caller's. */
   find(caller: Caller, handle: string): HandledSession {
-    const entry = this.#find(caller, handle);
+    const entry = this.#find(caller, handle, NOTHING_RUN);
     entry.isKept = true;
     return entry;
   }
@@ -103,7 +104,7 @@ export class SessionHandles implements Closable {
   /** Does `work` as a run of the session, which counts as used until that is over. */
   async use<T>(handle: string, work: (session: Session) => Promise<T>): Promise<T> {
     const entry = this.#entries.get(handle);
-    if (entry === undefined) throw unknown(handle);
+    if (entry === undefined) throw unknown(handle, NOTHING_RUN);
     entry.active += 1;
     entry.runs += 1;
     entry.usedAt = this.#now();
@@ -119,7 +120,7 @@ export class SessionHandles implements Closable {
   /** The caller's sessions, the newest use first; `current` is the handle of who asks. */
   list(caller: Caller, current?: string): readonly SessionEntry[] {
     const now = this.#now();
-    return this.#of(caller)
+    return this.#of(caller, current)
       .sort((one, other) => other.active - one.active || other.usedAt - one.usedAt)
       .map((entry) => ({
         session: entry.handle,
@@ -131,11 +132,13 @@ export class SessionHandles implements Closable {
       }));
   }
 
-  /** Ends a session at once, or when what it runs now is over. Throws `SESSION_UNKNOWN`. */
-  async end(caller: Caller, handle: string): Promise<void> {
-    const entry = this.#find(caller, handle);
+  /** Ends a session at once, or when what it runs now is over: then it returns false. Rejects with `SESSION_UNKNOWN`. */
+  async end(caller: Caller, handle: string): Promise<boolean> {
+    const entry = this.#find(caller, handle, "nothing was ended");
     entry.isEnding = true;
-    if (entry.active === 0) await this.#drop(entry, "ended");
+    if (entry.active > 0) return false;
+    await this.#drop(entry, "ended");
+    return true;
   }
 
   /** Whether runs may still go to the session. */
@@ -179,15 +182,20 @@ export class SessionHandles implements Closable {
     await Promise.all(entries.map(({ session }) => session.close("shutdown")));
   }
 
-  #find(caller: Caller, handle: string): Entry {
+  #find(caller: Caller, handle: string, undone: string): Entry {
     this.sweep();
     const entry = HANDLE.test(handle) ? this.#entries.get(handle) : undefined;
-    if (entry === undefined || entry.caller.id !== caller.id || entry.isEnding) throw unknown(handle);
+    if (entry === undefined || entry.caller.id !== caller.id || entry.isEnding) {
+      throw unknown(handle, undone);
+    }
     return entry;
   }
 
-  #of(caller: Caller): Entry[] {
-    return [...this.#entries.values()].filter((entry) => entry.caller.id === caller.id && !entry.isEnding);
+  /** Those of a caller that runs may go to, and the one of `current` although it may be about to end. */
+  #of(caller: Caller, current?: string): Entry[] {
+    return [...this.#entries.values()].filter(
+      (entry) => entry.caller.id === caller.id && (!entry.isEnding || entry.handle === current),
+    );
   }
 
   #makeRoom(caller: Caller): void {
@@ -231,10 +239,10 @@ export class SessionHandles implements Closable {
   }
 }
 
-function unknown(handle: string): BridgeError {
+function unknown(handle: string, undone: string): BridgeError {
   const shown = JSON.stringify(handle.length > 48 ? `${handle.slice(0, 48)}…` : handle);
-  return new BridgeError("SESSION_UNKNOWN", `there is no session ${shown}; nothing was run`, {
-    hint: 'Handles are given by run_python, begin with "s_" and end with their session. Leave "session" out, or pass "new" for a fresh Python.',
+  return new BridgeError("SESSION_UNKNOWN", `there is no session ${shown}; ${undone}`, {
+    hint: 'Handles are given by run_python, begin with "s_" and end with their session; runtime.list_sessions() shows yours. Leave "session" out, or pass "new" for a fresh Python.',
   });
 }
 

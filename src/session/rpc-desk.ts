@@ -177,6 +177,7 @@ const KINDS: Partial<Record<ErrorCode, RpcError["kind"]>> = {
   UPSTREAM_UNKNOWN_TOOL: "unknown",
   UPSTREAM_UNREACHABLE: "unreachable",
   UPSTREAM_TIMEOUT: "timeout",
+  SESSION_UNKNOWN: "unknown",
   LIMIT_EXCEEDED: "limit",
   MEMORY_REFUSED: "memory",
   MEMORY_UNAVAILABLE: "memory",

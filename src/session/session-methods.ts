@@ -11,9 +11,6 @@ export const SESSION_METHODS: {
   },
   session_end: {
     label: () => "the end of a session",
-    serve: async (sessions, { session }) => {
-      await sessions.endSession(session);
-      return {};
-    },
+    serve: async (sessions, { session }) => ({ ended: await sessions.endSession(session) }),
   },
 };

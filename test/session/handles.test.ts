@@ -88,7 +88,9 @@ describe("a handle", () => {
     const { handles, mint } = create();
     const { handle } = mint();
     expect(faultOf(() => handles.find(BOB, handle))).toMatchObject({ message: UNKNOWN(handle) });
-    expect(handles.end(BOB, handle)).rejects.toMatchObject({ message: UNKNOWN(handle) });
+    await expect(handles.end(BOB, handle)).rejects.toMatchObject({
+      message: UNKNOWN(handle).replace("run", "ended"),
+    });
     expect(handles.list(BOB)).toEqual([]);
     expect(handles.find(ANN, handle).handle).toBe(handle);
   });
@@ -124,7 +126,9 @@ describe("a session", () => {
     const { handles, mint, portOf, closed } = create();
     const minted = mint();
     await handles.use(minted.handle, async () => {
-      await portOf(minted)?.endSession(minted.handle);
+      expect(await portOf(minted)?.endSession(minted.handle)).toBe(false);
+      expect(portOf(minted)?.listSessions()).toMatchObject([{ session: minted.handle, current: true }]);
+      expect(handles.list(ANN)).toEqual([]);
       expect(closed).toEqual([]);
       expect(faultOf(() => handles.find(ANN, minted.handle))).toMatchObject({ code: "SESSION_UNKNOWN" });
     });
