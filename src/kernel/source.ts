@@ -42,10 +42,12 @@ import results from "../../sandbox/kernel/results.py" with { type: "text" };
 import rpc from "../../sandbox/kernel/rpc.py" with { type: "text" };
 import runner from "../../sandbox/kernel/runner.py" with { type: "text" };
 import runtime from "../../sandbox/kernel/runtime.py" with { type: "text" };
+import sandboxes from "../../sandbox/kernel/sandboxes.py" with { type: "text" };
 import saved from "../../sandbox/kernel/saved.py" with { type: "text" };
 import saving from "../../sandbox/kernel/saving.py" with { type: "text" };
 import schema from "../../sandbox/kernel/schema.py" with { type: "text" };
 import servers from "../../sandbox/kernel/servers.py" with { type: "text" };
+import sessions from "../../sandbox/kernel/sessions.py" with { type: "text" };
 import spill from "../../sandbox/kernel/spill.py" with { type: "text" };
 import supervisor from "../../sandbox/kernel/supervisor.py" with { type: "text" };
 import suppress from "../../sandbox/kernel/suppress.py" with { type: "text" };
@@ -104,9 +106,11 @@ const FILES: Readonly<Record<string, string>> = {
   "runner.py": runner,
   "runtime.py": runtime,
   "saved.py": saved,
+  "sandboxes.py": sandboxes,
   "saving.py": saving,
   "schema.py": schema,
   "servers.py": servers,
+  "sessions.py": sessions,
   "spill.py": spill,
   "supervisor.py": supervisor,
   "suppress.py": suppress,
