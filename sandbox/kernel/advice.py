@@ -27,7 +27,7 @@ TEXT = (
 RESULT = (
     "the result of a tool has `.text`, `.data` (structured content or parsed JSON) and `.images`; it is a dict itself"
 )
-PLACES = "/workspace and /tmp"
+PLACES = "/workspace, /tmp and /projects"
 MEMORY = "values are kept with `save_memory(key, value)`, `load_memory(key)`, `update_memory(key, fn)`"
 
 _installer = re.compile(r"\b(pip3?|uv|conda|apt|apt-get|apk)\b.*\b(install|add)\b")

@@ -48,6 +48,8 @@ class Kept:
     def notice(self, state: str | None) -> None:
         """Takes what the host says of the user's files, "" for none: None for what it said last. To a process before
         this one, maybe, which died with the frame."""
+        if state is not None:
+            state = state.rpartition("/")[2]  # the part of the saved tools
         if state is None:
             self.changed = self.changed or not self.told
         elif state != self.state:

@@ -28,7 +28,7 @@ NEEDED = frozenset(_NEEDED.split())
 
 # Ours that a first result can do without.
 _OURS = (
-    *("advice", "docs", "images", "listing", "manual", "memory", "pretty", "resources", "saving", "servers"),
+    *("advice", "docs", "images", "listing", "manual", "memory", "mirror", "pretty", "resources", "saving", "servers"),
     *("sandboxes", "twofold", "unlisted"),
 )
 

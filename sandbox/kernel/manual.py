@@ -7,7 +7,7 @@ MANUAL = """
 
 Python in a sandbox: no network, no files of the user. Variables, imports and functions stay from call to call.
 Top-level `await` works. The value of the last expression is shown; `print` and `display(image or figure)` too.
-Only /workspace and /tmp can be written. The user's other MCP servers are reached from the code; a server starts when
+Only /workspace, /tmp and /projects (kept) can be written. The user's other MCP servers are reached from the code; a server starts when
 it is first used.
 
 ## Find

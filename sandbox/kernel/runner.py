@@ -16,6 +16,7 @@ from .late import Watch, aio
 from .loop import Loop
 from .names import Names
 from .render import release_locals, render_error, safe_str
+from .projects import Projects
 from .repair import Pristine
 from .rpc import PendingCall, Rpc
 from .wire import Wire
@@ -44,7 +45,7 @@ QUIET_SECONDS = 0.05
 class Runner:
     """The kernel: takes `execute` frames from the wire and answers each with one `done`."""
 
-    def __init__(self, frames_in: int, frames_out: int, max_bytes: int) -> None:
+    def __init__(self, frames_in: int, frames_out: int, max_bytes: int, projects: str | None) -> None:
         self.pid = _getpid()
         self.main_thread = _get_ident()
         self.interrupts = Interrupts()
@@ -59,6 +60,7 @@ class Runner:
         sys.argv = [""]
         sys.path.insert(0, "")  # as in any interactive Python: modules of the working directory can be imported
         self.display = Display(self.wire.send, self.console, self.interrupts)
+        self.projects = Projects(self.rpc, projects)
         self.names = Names(self.namespace, self.rpc, {"display": self.display.function})
         hooks = {"linecache": history.share, "warnings": self.rpc.unawaited.install}
         Watch({**hooks, "asyncio": self.on_asyncio, "inspect": history.install})
@@ -70,7 +72,12 @@ class Runner:
         self.interrupts.install()
         self.wire.start(self.on_frame, self.on_unreadable)
         while True:
-            self.execute(self.next_cell())
+            frame = self.next_cell()
+            if frame["type"] == "sync":
+                self.projects.sync()
+                self.wire.send({"type": "synced", "id": frame["id"]})
+            else:
+                self.execute(frame)
 
     def on_asyncio(self, module: Any) -> None:
         """Takes note that asyncio was imported: the code that did it finds our loop as the current one."""
@@ -115,9 +122,9 @@ class Runner:
     # Frames, in the reader thread
 
     def on_frame(self, frame: dict[str, Any]) -> None:
-        """Takes one frame from the host, or the supervisor's `interrupt` or `shown`."""
+        """Takes a frame from the host, or the supervisor's `interrupt` or `shown`."""
         kind = frame["type"]
-        if kind == "execute":
+        if kind in ("execute", "sync"):
             self.inbox.put(frame)
             self.loop.wake()
         elif kind == "reply":
@@ -153,6 +160,7 @@ class Runner:
         if _getpid() != self.pid:
             self.leave_fork(outcome)
         try:
+            self.console.note(self.projects.after(outcome["status"] == "interrupted"))
             self.console.note(self.names.kept.after() + self.rpc.unawaited.report(outcome["status"] == "error"))
             self.console.flush()
             self.wire.send(outcome)
@@ -169,6 +177,8 @@ class Runner:
         self.display.begin(frame["id"])
         self.names.update(frame["servers"], frame["loaded"])
         self.names.kept.notice(frame["projects"])
+        self.projects.notice(frame["projects"])
+        self.console.note(self.projects.before())
         if frame.get("argv") is not None:
             sys.argv = list(frame["argv"])
         if frame.get("filename") is not None:
@@ -278,10 +288,10 @@ def broken(number: int, message: str) -> dict[str, Any]:
     return done(number, "error", error={"ename": "SandboxError", "evalue": message, "traceback": message})
 
 
-def main(frames_in: int, frames_out: int, max_bytes: int) -> NoReturn:
+def main(frames_in: int, frames_out: int, max_bytes: int, projects: str | None) -> NoReturn:
     """Is the life of the kernel process."""
     try:
-        Runner(frames_in, frames_out, max_bytes).serve()
+        Runner(frames_in, frames_out, max_bytes, projects).serve()
     except BaseException as error:
         os.write(2, (render_error(error)["traceback"]).encode())
     _exit(1)

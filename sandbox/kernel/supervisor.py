@@ -36,6 +36,7 @@ class Supervisor:
     def __init__(self, settings: dict[str, Any]) -> None:
         self.max_line = int(settings["max_frame_bytes"])
         self.limits = settings["rlimits"]
+        self.projects = settings.get("projects")
         self.host = Host(1)
         self.say = self.host.say
         self.spill = Spill(settings.get("output_bytes"), self.say)
@@ -240,7 +241,7 @@ class Supervisor:
 
     def become_kernel(self, frames_in: int, frames_out: int) -> NoReturn:
         """Runs in the forked child."""
-        runner.main(frames_in, frames_out, self.max_line - WRAPPING)
+        runner.main(frames_in, frames_out, self.max_line - WRAPPING, self.projects)
 
     def on_child(self, _: int) -> None:
         """Reaps; replaces the kernel when it is among the dead."""

@@ -39,8 +39,13 @@ export class Containers {
 
   /** Starts a program of the image; the container is closed with the world at the latest. */
   async start(...command: readonly string[]): Promise<RawContainer> {
-    const { image, containerUser: user, memoryBytes, pids, cpus } = this.#world.config;
-    const spec: SandboxSpec = { image, user, limits: { memoryBytes, pids, cpus }, command };
+    const { image, containerUser: user, memoryBytes, pids, cpus, projectsQuotaBytes } = this.#world.config;
+    const spec: SandboxSpec = {
+      image,
+      user,
+      limits: { memoryBytes, pids, cpus, projectsBytes: projectsQuotaBytes },
+      command,
+    };
     const sandbox = await this.#engine.start(spec, AbortSignal.timeout(DEADLINE_MS));
     this.#world.scope.add(sandbox.name, () => sandbox.close());
     return new RawContainer(sandbox);

@@ -102,11 +102,11 @@ type Driver = (code: string | null) => Promise<number>;
 async function startDriver(world: World, containers: Containers, image: string): Promise<Driver> {
   const program = readFileSync(join(import.meta.dir, "programs/ipykernel-driver.py"), "utf8");
   const { engine, remote, ociRuntime } = containers.engine;
-  const { containerUser: user, memoryBytes, pids, cpus } = world.config;
+  const { containerUser: user, memoryBytes, pids, cpus, projectsQuotaBytes } = world.config;
   const spec = {
     image,
     user,
-    limits: { memoryBytes, pids, cpus },
+    limits: { memoryBytes, pids, cpus, projectsBytes: projectsQuotaBytes },
     command: [...IPYKERNEL_COMMAND, program],
   };
   const name = `sandpy-bench-ipykernel-${process.pid}`;

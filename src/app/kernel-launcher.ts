@@ -1,6 +1,7 @@
 import type { Config } from "../config/config.ts";
 import type { ContainerEngine, SandboxSpec } from "../container/engine.ts";
 import { ImagePuller } from "../container/image-pull.ts";
+import { PROJECTS } from "../container/run-args.ts";
 import { BridgeError } from "../core/errors.ts";
 import { untilAborted } from "../core/lifecycle.ts";
 import type { Log } from "../core/log.ts";
@@ -107,6 +108,7 @@ export class KernelLauncher implements KernelSource {
       max_frame_bytes: MAX_FRAME_BYTES,
       output_bytes: config.maxOutputChars,
       whole_output: this.#options.wholeOutput,
+      projects: PROJECTS,
       rlimits: engine.info.enforcesLimits
         ? null
         : { memory_bytes: config.memoryBytes, processes: config.pids },
@@ -143,8 +145,13 @@ export class KernelLauncher implements KernelSource {
   }
 
   #spec(): SandboxSpec {
-    const { image, containerUser, memoryBytes, pids, cpus } = this.#options.config;
-    return { image, user: containerUser, limits: { memoryBytes, pids, cpus }, command: SANDBOX_COMMAND };
+    const { image, containerUser, memoryBytes, pids, cpus, projectsQuotaBytes } = this.#options.config;
+    return {
+      image,
+      user: containerUser,
+      limits: { memoryBytes, pids, cpus, projectsBytes: projectsQuotaBytes },
+      command: SANDBOX_COMMAND,
+    };
   }
 
   #explainHint({ info }: ContainerEngine): string {

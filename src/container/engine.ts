@@ -8,6 +8,8 @@ export interface SandboxLimits {
   readonly pids: number;
   /** CPU cores; `undefined` for no limit. */
   readonly cpus: number | undefined;
+  /** Bytes of files in {@link PROJECTS}, which count as memory. */
+  readonly projectsBytes: number;
 }
 
 /** What to start: a program of an image that speaks on its stdin and stdout. */

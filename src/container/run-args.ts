@@ -1,10 +1,15 @@
 import { BridgeError } from "../core/errors.ts";
 import type { SandboxSpec } from "./engine.ts";
 
+/** Where the sandbox has a copy of what its user keeps on the host. */
+export const PROJECTS = "/projects";
+
 const MIB = 1024 * 1024;
 const TMP_BYTES = 64 * MIB;
 const WORKSPACE_BYTES = 128 * MIB;
 const SHM_BYTES = 64 * MIB;
+/** Twice the files that are kept, for folders. */
+const MAX_PROJECT_INODES = 20_000;
 const OPEN_FILES = { soft: 1024, hard: 4096 };
 // Podman starts the OCI runtime with a lower hard limit than the shell's: the kernel's highest process id, often 32768.
 const PROCESSES = 16384;
@@ -90,7 +95,8 @@ const IMAGE_REFERENCE = (() => {
   return new RegExp(`^(?:${host}/)?${component}(?:/${component})*(?::\\w[\\w.-]{0,127})?(?:${digest})?$`);
 })();
 
-function isolation({ engine, remote, spec, seccompProfile, imageVolumes }: RunPlan): string[] {
+function isolation(plan: RunPlan): string[] {
+  const { engine, remote, spec, seccompProfile, imageVolumes } = plan;
   const [uid, gid] = spec.user.split(":");
   const owner = engine === "podman" ? "U" : `uid=${uid},gid=${gid}`;
   const common = [
@@ -100,6 +106,7 @@ function isolation({ engine, remote, spec, seccompProfile, imageVolumes }: RunPl
     // The engine would otherwise write each frame to the host's disk, without a limit.
     ...["--log-driver", "none"],
     ...["--tmpfs", tmpfs("/tmp", TMP_BYTES, owner), "--tmpfs", tmpfs("/workspace", WORKSPACE_BYTES, owner)],
+    ...["--tmpfs", projectsMount(plan, owner)],
   ];
   if (engine === "docker") {
     // Docker has no switch against an image's volumes; a read-only mount in the same place is one.
@@ -120,9 +127,9 @@ function isolation({ engine, remote, spec, seccompProfile, imageVolumes }: RunPl
   ];
 }
 
-/** Our own two folders are mounted already. */
+/** Our own folders are mounted already. */
 function isForeign(path: string): boolean {
-  return !["/tmp", "/workspace"].includes(path.replace(/\/+$/, ""));
+  return !["/tmp", "/workspace", PROJECTS].includes(path.replace(/\/+$/, ""));
 }
 
 function coverOf(path: string): string {
@@ -133,8 +140,14 @@ function coverOf(path: string): string {
 }
 
 /** The owner is set beside the mode because runc puts the mode of the image's own folder over the one asked for. */
-function tmpfs(path: string, bytes: number, owner: string): string {
-  return `${path}:rw,noexec,nosuid,nodev,size=${bytes},mode=1777,${owner}`;
+function tmpfs(path: string, bytes: number, owner: string, mode = "1777"): string {
+  return `${path}:rw,noexec,nosuid,nodev,size=${bytes},mode=${mode},${owner}`;
+}
+
+/** Docker also bounds how many files there can be; podman does not know that option. */
+function projectsMount({ engine, spec }: RunPlan, owner: string): string {
+  const mount = tmpfs(PROJECTS, spec.limits.projectsBytes, owner, "0700");
+  return engine === "docker" ? `${mount},nr_inodes=${MAX_PROJECT_INODES}` : mount;
 }
 
 function limits({ engine, spec, hardLimits }: RunPlan): string[] {

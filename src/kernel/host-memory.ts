@@ -39,13 +39,14 @@ export interface ProjectFile {
   readonly bytes: number;
   /** Changes whenever the content does. */
   readonly version: string;
+  /** In seconds since the epoch. */
+  readonly modified_at: number;
 }
 
-/** The files that changed since a state that the sandbox knows; `state` stands for the new one. */
-export interface ProjectChanges {
+/** All files of `/projects`, sorted by path; `state` stands for them. */
+export interface ProjectList {
   readonly state: string;
-  readonly changed: readonly ProjectFile[];
-  readonly removed: readonly string[];
+  readonly files: readonly ProjectFile[];
 }
 
 /** A piece of a file; `data` is base64 of at most 4 MiB. */
@@ -83,8 +84,7 @@ export interface HostMemory {
   release(lease: Lease): Promise<void>;
   /** Cheap, since each execution asks: changes whenever anything of `/projects` does. "" where nothing is kept. */
   projectState(): Promise<string>;
-  /** What differs from `since`, a state that this session was told, or from nothing for "". */
-  projectChanges(since: string, signal: AbortSignal): Promise<ProjectChanges>;
+  listProjectFiles(signal: AbortSignal): Promise<ProjectList>;
   readProjectFile(
     file: { readonly path: string; readonly offset: number },
     signal: AbortSignal,

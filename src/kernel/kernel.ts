@@ -73,6 +73,8 @@ export interface Kernel extends Closable {
   reset(deadlineMs: number): Promise<void>;
   /** Bytes of memory that the sandbox holds; `undefined` where it does not say so before `deadlineMs`. */
   measure(deadlineMs: number): Promise<number | undefined>;
+  /** Has the files of `/projects` kept that were written since the last cell; none may run. Never waits longer, nor rejects. */
+  sync(deadlineMs: number): Promise<void>;
   /** Answers an rpc. Resolves when the pipe has taken it, also when the sandbox is gone. */
   reply(line: Extract<OutgoingLine, readonly ["k", unknown]>): Promise<void>;
 }
@@ -104,6 +106,8 @@ class FrameKernel implements Kernel {
   #projects: string | undefined;
   /** One answer is for all who asked meanwhile. */
   #measuring: PromiseWithResolvers<number | undefined> | undefined;
+  #syncing: { readonly id: number; readonly settle: () => void } | undefined;
+  #syncs = 0;
   #gone: string | undefined;
   #closing: Promise<void> | undefined;
 
@@ -172,6 +176,18 @@ class FrameKernel implements Kernel {
     return withDeadline(this.#measuring.promise, deadlineMs, "measuring").catch(() => undefined);
   }
 
+  async sync(deadlineMs: number): Promise<void> {
+    if (this.#gone !== undefined || this.#syncing !== undefined) return;
+    this.#syncs += 1;
+    const id = this.#syncs;
+    const synced = new Promise<void>((settle) => {
+      this.#syncing = { id, settle };
+    });
+    void this.#send(renderLine(["k", { type: "sync", id }]));
+    await withDeadline(synced, deadlineMs, "keeping the files of /projects").catch(() => undefined);
+    this.#synced(id);
+  }
+
   reply(line: Extract<OutgoingLine, readonly ["k", unknown]>): Promise<void> {
     return this.#send(renderReply(line));
   }
@@ -211,6 +227,7 @@ class FrameKernel implements Kernel {
     if (speaker === "k") {
       if (frame.type === "rpc") this.#options.events.onRpc(frame, bytes);
       else if (frame.type === "display") this.#options.events.onDisplay(frame);
+      else if (frame.type === "synced") this.#synced(frame.id);
       else if (frame.id === this.#execution?.id) this.#settle({ kind: "done", frame });
       return;
     }
@@ -234,6 +251,7 @@ class FrameKernel implements Kernel {
         const isDuringExecution =
           this.#execution !== undefined &&
           (frame.execution === this.#execution.id || frame.reason === "reset");
+        this.#synced();
         this.#servers = undefined;
         this.#projects = undefined;
         this.#options.events.onDied(frame, isDuringExecution);
@@ -241,6 +259,12 @@ class FrameKernel implements Kernel {
         return;
       }
     }
+  }
+
+  #synced(id?: number): void {
+    if (id !== undefined && id !== this.#syncing?.id) return;
+    this.#syncing?.settle();
+    this.#syncing = undefined;
   }
 
   #settle(end: ExecutionEnd): void {
@@ -262,6 +286,7 @@ class FrameKernel implements Kernel {
     if (this.#gone !== undefined) return;
     this.#gone = reason;
     this.#measured(undefined);
+    this.#synced();
     this.#hello.reject(
       new BridgeError("KERNEL_START_FAILED", `the sandbox did not start: ${reason}`, {
         data: { exitCode: exit?.code ?? null, stderr: exit?.stderr ?? "" },

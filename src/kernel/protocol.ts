@@ -10,8 +10,8 @@ import type {
   Memory,
   MemoryInfo,
   MemoryList,
-  ProjectChanges,
   ProjectFile,
+  ProjectList,
 } from "./host-memory.ts";
 import type {
   PromptList,
@@ -80,6 +80,7 @@ const kernelFrameSchema = z.discriminatedUnion("type", [
     error: z.object({ ename: z.string(), evalue: z.string(), traceback: z.string() }).nullable(),
     exit_code: nullableInt,
   }),
+  z.object({ type: z.literal("synced"), id }),
   z.object({
     type: z.literal("display"),
     id,
@@ -115,6 +116,7 @@ export type OutgoingLine =
       { readonly type: "interrupt"; readonly id: number } | { readonly type: "reset" | "measure" },
     ]
   | readonly ["k", ExecuteFrame]
+  | readonly ["k", { readonly type: "sync"; readonly id: number }]
   | readonly ["k", { readonly type: "reply"; readonly id: number; readonly value: RpcValue }]
   | readonly ["k", { readonly type: "reply_error"; readonly id: number; readonly error: RpcError }];
 
@@ -151,7 +153,7 @@ export type MemoryValue =
   | { readonly deleted: boolean }
   | (Lease & { readonly memory: Memory | null })
   | (Lease & { readonly source: string })
-  | ProjectChanges
+  | ProjectList
   | FilePiece
   | { readonly file: ProjectFile | null }
   | Readonly<Record<string, never>>;
@@ -166,6 +168,8 @@ export interface SandboxSettings {
   readonly output_bytes?: number;
   /** All output is to be sent, not only what the host keeps of it: false if absent. */
   readonly whole_output?: boolean;
+  /** The folder whose files are kept on the host; none if absent. */
+  readonly projects?: string;
 }
 
 function isBase64(text: string): boolean {

@@ -23,7 +23,7 @@ export const memoryRequests = [
   z.object({ method: z.literal("tools_hold"), params: z.object({}) }),
   z.object({ method: z.literal("tools_commit"), params: z.object({ lease, source: text }) }),
   z.object({ method: z.literal("release"), params: z.object({ lease }) }),
-  z.object({ method: z.literal("project_changes"), params: z.object({ since: z.string().max(256) }) }),
+  z.object({ method: z.literal("project_list"), params: z.object({}) }),
   z.object({ method: z.literal("project_read"), params: z.object({ path, offset: count }) }),
   z.object({
     method: z.literal("project_write"),

@@ -26,6 +26,7 @@ import manual from "../../sandbox/kernel/manual.py" with { type: "text" };
 import meant from "../../sandbox/kernel/meant.py" with { type: "text" };
 import measure from "../../sandbox/kernel/measure.py" with { type: "text" };
 import memory from "../../sandbox/kernel/memory.py" with { type: "text" };
+import mirror from "../../sandbox/kernel/mirror.py" with { type: "text" };
 import names from "../../sandbox/kernel/names.py" with { type: "text" };
 import origin from "../../sandbox/kernel/origin.py" with { type: "text" };
 import outlet from "../../sandbox/kernel/outlet.py" with { type: "text" };
@@ -33,6 +34,7 @@ import parameters from "../../sandbox/kernel/parameters.py" with { type: "text" 
 import parts from "../../sandbox/kernel/parts.py" with { type: "text" };
 import pretty from "../../sandbox/kernel/pretty.py" with { type: "text" };
 import processes from "../../sandbox/kernel/process.py" with { type: "text" };
+import projects from "../../sandbox/kernel/projects.py" with { type: "text" };
 import rehearsal from "../../sandbox/kernel/rehearsal.py" with { type: "text" };
 import relay from "../../sandbox/kernel/relay.py" with { type: "text" };
 import render from "../../sandbox/kernel/render.py" with { type: "text" };
@@ -89,6 +91,7 @@ const FILES: Readonly<Record<string, string>> = {
   "meant.py": meant,
   "measure.py": measure,
   "memory.py": memory,
+  "mirror.py": mirror,
   "names.py": names,
   "origin.py": origin,
   "parameters.py": parameters,
@@ -96,6 +99,7 @@ const FILES: Readonly<Record<string, string>> = {
   "parts.py": parts,
   "pretty.py": pretty,
   "process.py": processes,
+  "projects.py": projects,
   "rehearsal.py": rehearsal,
   "relay.py": relay,
   "render.py": render,

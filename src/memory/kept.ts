@@ -22,7 +22,11 @@ export type Subject = { readonly key: string } | null;
  * Waits until nobody else changes something: in this bridge, and in others with the same directory. Rejects with
  * `MEMORY_UNAVAILABLE` where one holds it for too long or it cannot be locked, or as `signal` says.
  */
-export async function lockSubject(kept: Kept, subject: Subject, signal: AbortSignal): Promise<Held> {
+export async function lockSubject(
+  kept: Pick<Kept, "root" | "locks">,
+  subject: Subject,
+  signal: AbortSignal,
+): Promise<Held> {
   const { root, locks } = kept;
   await root.prepare();
   const path = root.lockFile(subject === null ? "saved tools" : `memory ${subject.key}`);
@@ -44,7 +48,7 @@ export async function lockSubject(kept: Kept, subject: Subject, signal: AbortSig
 
 /** Does some work while nobody else changes something; see {@link lockSubject}. */
 export async function withSubject<T>(
-  kept: Kept,
+  kept: Pick<Kept, "root" | "locks">,
   subject: Subject,
   signal: AbortSignal,
   work: () => Promise<T>,

@@ -5,6 +5,7 @@ import { Archive } from "./archive.ts";
 import type { Kept } from "./kept.ts";
 import { HOLD_WAIT_MS, LEASE_MS } from "./limits.ts";
 import { Locks } from "./locks.ts";
+import { EntryFiles } from "./projects/entry-files.ts";
 import { ProjectFiles } from "./projects/project-files.ts";
 import { CallerRoot } from "./root.ts";
 import { SessionMemory } from "./session-memory.ts";
@@ -45,13 +46,14 @@ export function createMemory(options: MemoryOptions): Memory {
     if (known !== undefined) return known;
     const root = new CallerRoot(stateDir, caller);
     const usage = new Usage(root.projects, quotaBytes);
-    const kept: Kept = {
+    const entries = {
       root,
       locks,
       memories: new MemoryStore(root, usage),
       tools: new ToolsFile(root, usage),
-      projects: new ProjectFiles(root),
     };
+    const projects = new ProjectFiles(root, usage, new EntryFiles(entries, usage));
+    const kept: Kept = { ...entries, projects };
     callers.set(caller.id, kept);
     const [oldest = ""] = callers.keys();
     if (callers.size > MAX_CALLERS) callers.delete(oldest); // what it knows is read again from the disk

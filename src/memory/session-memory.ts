@@ -7,14 +7,15 @@ import type {
   Memory,
   MemoryInfo,
   MemoryList,
-  ProjectChanges,
   ProjectFile,
+  ProjectList,
 } from "../kernel/host-memory.ts";
 import { checkKey, checkMetadata, checkValue } from "./checks.ts";
 import { refuse } from "./faults.ts";
 import { type Kept, lockSubject, type Subject, withSubject } from "./kept.ts";
 import { MAX_WAITING_HOLDS } from "./limits.ts";
 import type { Held } from "./locks.ts";
+import { Upload } from "./projects/upload.ts";
 import { describe, type StoredMemory } from "./store.ts";
 
 interface Hold {
@@ -31,6 +32,7 @@ export class SessionMemory implements HostMemory {
   readonly #leaseMs: number;
   readonly #holders: Set<SessionMemory>;
   readonly #holds = new Map<string, Hold>();
+  readonly #upload = new Upload();
   #waiting = 0;
 
   /** `leaseMs` is how long something may be held; `holders` are those that hold something. */
@@ -97,6 +99,7 @@ export class SessionMemory implements HostMemory {
   }
 
   async releaseAll(): Promise<void> {
+    this.#upload.clear();
     await Promise.all([...this.#holds.keys()].map((lease) => this.release({ lease })));
   }
 
@@ -104,8 +107,8 @@ export class SessionMemory implements HostMemory {
     return this.#kept.projects.state();
   }
 
-  projectChanges(since: string, signal: AbortSignal): Promise<ProjectChanges> {
-    return this.#kept.projects.changes(since, signal);
+  listProjectFiles(_signal: AbortSignal): Promise<ProjectList> {
+    return this.#kept.projects.list();
   }
 
   readProjectFile(
@@ -115,15 +118,18 @@ export class SessionMemory implements HostMemory {
     return this.#kept.projects.read(file);
   }
 
-  writeProjectFile(
+  async writeProjectFile(
     piece: FilePiece & { readonly total: number },
-    _signal: AbortSignal,
+    signal: AbortSignal,
   ): Promise<ProjectFile | null> {
-    return this.#kept.projects.write(piece);
+    const { projects } = this.#kept;
+    if (piece.offset === 0) await projects.admit(piece.path, piece.total); // before there is a place in memory for it
+    const content = this.#upload.take(piece);
+    return content === undefined ? null : projects.write(piece.path, content, signal);
   }
 
-  removeProjectFile(path: string, _signal: AbortSignal): Promise<void> {
-    return this.#kept.projects.remove(path);
+  removeProjectFile(path: string, signal: AbortSignal): Promise<void> {
+    return this.#kept.projects.remove(path, signal);
   }
 
   async #hold<T>(

@@ -26,6 +26,7 @@ export class Usage {
   readonly #folder: string;
   readonly #quotaBytes: number;
   #count: Count | undefined;
+  #changes = 0;
 
   /** `folder` is all that counts, with what is in it. */
   constructor(folder: string, quotaBytes: number) {
@@ -55,8 +56,14 @@ export class Usage {
     );
   }
 
+  /** How often this process changed something. */
+  get changes(): number {
+    return this.#changes;
+  }
+
   /** What was admitted was written; `after` is `undefined` where it was removed. */
   changed(before: number | undefined, after: number | undefined): void {
+    this.#changes += 1;
     if (this.#count === undefined) return;
     this.#count.bytes += (after ?? 0) - (before ?? 0);
     this.#count.files += (after === undefined ? 0 : 1) - (before === undefined ? 0 : 1);

@@ -58,9 +58,9 @@ export const MEMORY_METHODS: { readonly [M in MemoryMethod]: RpcMethod<M, HostMe
       return {};
     },
   },
-  project_changes: {
-    label: () => "what changed in /projects",
-    serve: (memory, { since }, signal) => memory.projectChanges(since, signal),
+  project_list: {
+    label: () => "the list of the files of /projects",
+    serve: (memory, _, signal) => memory.listProjectFiles(signal),
   },
   project_read: {
     label: ({ path }) => `the file ${quote(path)}`,

@@ -24,6 +24,7 @@ const QUEUE_LIMITS = { jobs: 64, bytes: 64 * 1024 * 1024 };
 const MAX_ID_STEP = 2 ** 20;
 const MEASURE_DEADLINE_MS = 1000;
 const BUDGET_MARGIN_MS = 1000;
+const SYNC_DEADLINE_MS = 2000;
 
 export interface SessionOptions {
   readonly kernels: KernelSource;
@@ -142,6 +143,7 @@ class PythonSession implements Session {
   async #stop(): Promise<void> {
     this.#closed.abort();
     clearTimeout(this.#idleTimer);
+    if (this.#hasState && this.#cell === undefined) await this.#kernel?.sync(SYNC_DEADLINE_MS);
     await this.#kernel?.close();
     await this.#discarded;
     await this.#options.memory.releaseAll();
@@ -347,12 +349,18 @@ class PythonSession implements Session {
   #startIdleTimer(): void {
     if (this.#closed.signal.aborted) return;
     const { idleTimeoutMs } = this.#options;
-    this.#idleTimer = setTimeout(() => this.#stopIdle(), idleTimeoutMs);
+    this.#idleTimer = setTimeout(() => void this.#stopIdle(), idleTimeoutMs);
     this.#idleTimer.unref();
   }
 
-  #stopIdle(): void {
-    if (this.#kernel === undefined || this.#cell !== undefined) return;
+  async #stopIdle(): Promise<void> {
+    const kernel = this.#kernel;
+    if (kernel === undefined || this.#cell !== undefined) return;
+    const timer = this.#idleTimer;
+    await kernel.sync(SYNC_DEADLINE_MS);
+    // An execution may have come meanwhile: it has set the timer anew, or will.
+    if (this.#kernel !== kernel || this.#cell !== undefined || this.#interruptor !== undefined) return;
+    if (this.#idleTimer !== timer) return;
     if (this.#hasState) this.#notes.push(idleNote(this.#options.idleTimeoutMs));
     this.#discard();
   }

@@ -11,7 +11,7 @@ const plan: RunPlan = {
   spec: {
     image: "python:3.14-slim",
     user: "65534:65534",
-    limits: { memoryBytes: 512 * MIB, pids: 128, cpus: undefined },
+    limits: { memoryBytes: 512 * MIB, pids: 128, cpus: undefined, projectsBytes: 64 * MIB },
     command: ["python3", "-I", "-c", "pass"],
   },
   name: "sandpy-abc-1",
@@ -45,6 +45,7 @@ describe("the arguments for podman", () => {
       --log-driver none
       --tmpfs /tmp:rw,noexec,nosuid,nodev,size=67108864,mode=1777,U
       --tmpfs /workspace:rw,noexec,nosuid,nodev,size=134217728,mode=1777,U
+      --tmpfs /projects:rw,noexec,nosuid,nodev,size=67108864,mode=0700,U
       --read-only-tmpfs=false
       --image-volume ignore
       --systemd=false
@@ -112,6 +113,7 @@ describe("the arguments for docker", () => {
       --log-driver none
       --tmpfs /tmp:rw,noexec,nosuid,nodev,size=67108864,mode=1777,uid=65534,gid=65534
       --tmpfs /workspace:rw,noexec,nosuid,nodev,size=134217728,mode=1777,uid=65534,gid=65534
+      --tmpfs /projects:rw,noexec,nosuid,nodev,size=67108864,mode=0700,uid=65534,gid=65534,nr_inodes=20000
       --memory 536870912
       --memory-swap 536870912
       --pids-limit 128
@@ -150,7 +152,7 @@ describe("the arguments for docker", () => {
   test("cover the image's volumes, but not our own folders", () => {
     const args = buildRunArgs({ ...plan, engine: "docker", imageVolumes: ["/data", "/tmp", "/workspace/"] });
     const mounts = args.filter((_, index) => args[index - 1] === "--tmpfs");
-    expect(mounts.map((mount) => mount.split(":")[0])).toEqual(["/tmp", "/workspace", "/data"]);
+    expect(mounts.map((mount) => mount.split(":")[0])).toEqual(["/tmp", "/workspace", "/projects", "/data"]);
     expect(mounts.at(-1)).toBe("/data:ro,noexec,nosuid,nodev,size=4096");
   });
 

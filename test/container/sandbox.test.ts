@@ -184,8 +184,10 @@ for line in sys.stdin:
     });
   });
 
-  run("can write to two folders and shared memory only, all bounded, and has three descriptors", async () => {
-    const program = `
+  run(
+    "can write to three folders and shared memory only, all bounded, and has three descriptors",
+    async () => {
+      const program = `
 import os, json
 def writable(folder):
     try:
@@ -198,14 +200,20 @@ sizes = {d: os.statvfs(d).f_blocks * os.statvfs(d).f_frsize for d in folders}
 flags = {d: os.statvfs(d).f_flag & (os.ST_NOEXEC | os.ST_NOSUID | os.ST_NODEV) == 14 for d in folders}
 fds = [fd for fd in os.listdir("/proc/self/fd") if os.path.exists("/proc/self/fd/" + fd)]
 print(json.dumps([sizes, flags, sorted(fds), os.getcwd(), os.getuid(), os.getgid(), os.getgroups()]))`;
-    const [sizes, flags, fds, ...rest] = JSON.parse(await runPython(engine, program));
-    expect(sizes).toEqual({ "/dev/shm": 64 * MIB, "/tmp": 64 * MIB, "/workspace": 128 * MIB });
-    expect(flags).toEqual({ "/dev/shm": true, "/tmp": true, "/workspace": true });
-    expect(fds).toEqual(["0", "1", "2"]);
-    const [cwd, uid, gid, groups] = rest;
-    expect([cwd, uid, gid]).toEqual(["/workspace", 65534, 65534]);
-    expect([[], [65534]]).toContainEqual(groups);
-  });
+      const [sizes, flags, fds, ...rest] = JSON.parse(await runPython(engine, program));
+      expect(sizes).toEqual({
+        "/dev/shm": 64 * MIB,
+        "/projects": MIB,
+        "/tmp": 64 * MIB,
+        "/workspace": 128 * MIB,
+      });
+      expect(flags).toEqual({ "/dev/shm": true, "/projects": true, "/tmp": true, "/workspace": true });
+      expect(fds).toEqual(["0", "1", "2"]);
+      const [cwd, uid, gid, groups] = rest;
+      expect([cwd, uid, gid]).toEqual(["/workspace", 65534, 65534]);
+      expect([[], [65534]]).toContainEqual(groups);
+    },
+  );
 
   run("has no network but the loopback, no capability, no way to new privileges, and a filter", async () => {
     const program = `

@@ -73,11 +73,11 @@ describe("the container", () => {
         "               if not root.startswith(('/proc', '/sys')) and os.access(root, os.W_OK))",
     );
     expect(writable).toEqual(
-      ["/dev/mqueue", "/dev/shm", "/tmp", "/workspace"].filter((path) =>
+      ["/dev/mqueue", "/dev/shm", "/projects", "/tmp", "/workspace"].filter((path) =>
         (writable as string[]).includes(path),
       ),
     );
-    expect(writable).toEqual(expect.arrayContaining(["/tmp", "/workspace"]));
+    expect(writable).toEqual(expect.arrayContaining(["/projects", "/tmp", "/workspace"]));
     const sizes = await evaluate(
       "value = {p: os.statvfs(p).f_frsize * os.statvfs(p).f_blocks >> 20 for p in ('/tmp', '/workspace', '/dev/shm')}",
     );

@@ -85,7 +85,7 @@ describe("a model that knows the description of the tool alone", () => {
       "the sandbox has no network",
     ],
     ["IPython", "%pip install pandas", "nothing can be installed"],
-    ["a place to write", "open('/etc/x', 'w')", "only /workspace and /tmp can be written"],
+    ["a place to write", "open('/etc/x', 'w')", "only /workspace, /tmp and /projects can be written"],
   ])("is told what to do in one line when it lacks %s", async (_title, code, hint) => {
     const { text, isError } = await bridge.python(code);
     expect(isError).toBe(true);

@@ -16,7 +16,7 @@ export function createHostMemory(says: Partial<HostMemory> = {}): HostMemory {
     commitTools: refuse,
     release: async () => undefined,
     projectState: async () => "",
-    projectChanges: async () => ({ state: "", changed: [], removed: [] }),
+    listProjectFiles: async () => ({ state: "", files: [] }),
     readProjectFile: refuse,
     writeProjectFile: refuse,
     removeProjectFile: refuse,

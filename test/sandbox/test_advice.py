@@ -79,7 +79,7 @@ class Advice(unittest.TestCase):
                 "try:\n    raise socket.gaierror(-3, '')\nexcept OSError as e:\n    raise ConnectionError from e",
                 "no network",
             ),
-            ("raise OSError(30, 'Read-only file system', '/etc/x')", "only /workspace and /tmp"),
+            ("raise OSError(30, 'Read-only file system', '/etc/x')", "only /workspace, /tmp and /projects"),
             ("open('/home/me/notes.md')", "the user's files are not in the sandbox"),
             ("raise FileNotFoundError(2, 'No such file', 'pip')", "has no pip, and no network"),
             (

@@ -46,7 +46,7 @@ export function specOf(program: string, image = IMAGE): SandboxSpec {
   return {
     image,
     user: "65534:65534",
-    limits: { memoryBytes: 256 * 1024 * 1024, pids: 64, cpus: undefined },
+    limits: { memoryBytes: 256 * 1024 * 1024, pids: 64, cpus: undefined, projectsBytes: 1024 * 1024 },
     command: ["python3", "-I", "-u", "-c", program],
   };
 }

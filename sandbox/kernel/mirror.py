@@ -1,0 +1,356 @@
+"""Brings /projects in line with what the host keeps, and the host in line with /projects. What user code does to `os` is
+of no effect: all goes through the module behind it."""
+
+from __future__ import annotations
+
+import binascii
+import json
+import posix
+import stat
+import time
+
+from .results import MCPError, MCPTimeoutError, MemoryStoreError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .rpc import Rpc
+
+_open, _close, _read, _write, _fstat, _lstat = posix.open, posix.close, posix.read, posix.write, posix.fstat, posix.lstat
+_scandir, _mkdir, _unlink, _rmdir, _replace, _utime = (
+    *(posix.scandir, posix.mkdir, posix.unlink, posix.rmdir, posix.replace, posix.utime),
+)
+_statvfs = posix.statvfs
+_to_text, _from_text = binascii.b2a_base64, binascii.a2b_base64
+_dumps, _loads = json.dumps, json.loads
+_now = time.monotonic
+_isreg, _isdir, _islnk = stat.S_ISREG, stat.S_ISDIR, stat.S_ISLNK
+_REGULAR = posix.O_RDONLY | posix.O_NOFOLLOW | posix.O_NONBLOCK | posix.O_CLOEXEC
+_NEW = posix.O_WRONLY | posix.O_CREAT | posix.O_EXCL | posix.O_NOFOLLOW | posix.O_CLOEXEC
+
+PIECE_BYTES = 3 * 1024 * 1024
+MAX_FILES = 10_000
+MAX_ENTRIES = 4 * MAX_FILES
+MAX_LEVELS = 16
+MAX_NOTES = 5
+PARTIAL = ".sandpy-part"
+# What the next process of this sandbox has to know. What user code writes there can only harm its own files.
+NOTEBOOK = "/tmp/.sandpy-projects.json"
+SKIPPED = ("__pycache__",)
+
+KINDS = (
+    (stat.S_ISLNK, "is a symbolic link"),
+    (stat.S_ISFIFO, "is a named pipe"),
+    (stat.S_ISSOCK, "is a socket"),
+)
+
+
+class Mirror:
+    """What is known of both sides."""
+
+    def __init__(self, rpc: Rpc, folder: str) -> None:
+        self.rpc = rpc
+        self.folder = folder
+        self.known: dict[str, list[Any]] = {}  # by path: how it was here, and its version on the host
+        self.told: set[str] = set()
+        self.notes: list[str] = []
+        self.refused: dict[str, list[int]] = {}
+        self.has_sent = False
+        self.recall()
+
+    # The host's side
+
+    def fetch(self, seconds: float) -> str:
+        """Writes what is new on the host, and removes what is gone there; what was changed here stays."""
+        deadline = _now() + seconds
+        listed = self.ask("project_list", {}, deadline)["files"]
+        here = self.walk()
+        self.refused.clear()  # there may be room now
+        kept = set()
+        try:
+            for file in listed:
+                path = file["path"]
+                kept.add(path)
+                entry = self.known.get(path)
+                if entry is not None and entry[1] == file["version"]:
+                    continue
+                if path in here and (entry is None or here[path] != entry[0]):
+                    continue  # changed on both sides: it is sent, and the last one counts
+                if entry is not None and path not in here and self.is_gone(path):
+                    continue  # removed here meanwhile, which the end of the cell tells the host
+                self.load(file, deadline)
+            for path in [path for path in self.known if path not in kept]:
+                entry = self.known.pop(path)
+                if here.get(path) == entry[0]:
+                    self.discard(path)
+        finally:
+            self.record()
+        return self.report()
+
+    def load(self, file: dict[str, Any], deadline: float) -> None:
+        """Writes one file as the host has it."""
+        path = file["path"]
+        place = f"{self.folder}/{path}"
+        partial = f"{place}{PARTIAL}"
+        try:
+            self.make_folders(path)
+            handle = _open(partial, _NEW, 0o600)
+        except OSError as error:
+            self.note(path, f"could not be loaded: {error.strerror}", "not loaded")
+            return
+        try:
+            try:
+                done = 0
+                while done < file["bytes"]:
+                    piece = _from_text(self.ask("project_read", {"path": path, "offset": done}, deadline)["data"])
+                    if not piece:
+                        break  # it became shorter, which is a new version
+                    write_all(handle, piece)
+                    done += len(piece)
+            finally:
+                _close(handle)
+            _utime(partial, (file["modified_at"], file["modified_at"]))
+            _replace(partial, place)
+            self.known[path] = [signature(_lstat(place)), file["version"]]
+        except MCPTimeoutError:
+            unlink(partial)
+            raise
+        except (OSError, MCPError, MemoryStoreError) as error:
+            unlink(partial)
+            reason = error.strerror if type(error) is OSError else str(error)
+            self.note(path, f"could not be loaded: {reason}", "not loaded")
+
+    def make_folders(self, path: str) -> None:
+        """Makes the folders of a file that are missing."""
+        place = self.folder
+        for part in path.split("/")[:-1]:
+            place = f"{place}/{part}"
+            try:
+                _mkdir(place, 0o700)
+            except FileExistsError:
+                continue
+
+    def discard(self, path: str) -> None:
+        """Removes a file that is gone on the host, and its folders where they are empty."""
+        unlink(f"{self.folder}/{path}")
+        parts = path.split("/")[:-1]
+        try:
+            while parts:
+                _rmdir("/".join((self.folder, *parts)))
+                parts.pop()
+        except OSError:
+            return
+
+    # This side
+
+    def send(self, seconds: float) -> str:
+        """Sends what changed here since the last time, and what was removed."""
+        deadline = _now() + seconds
+        here = self.walk()
+        changed = [path for path, how in here.items() if path not in self.known or self.known[path][0] != how]
+        changed = [path for path in changed if self.refused.get(path) != here[path]]
+        gone = [path for path in self.known if path not in here and self.is_gone(path)]
+        self.has_sent = bool(changed or gone)
+        if self.has_sent:
+            try:
+                again = [path for path in changed if not self.keep(path, deadline, bool(gone))]
+                for path in gone:
+                    self.remove(path, deadline)
+                for path in again if gone else ():  # there is more room now, or a file in the place of a folder
+                    self.keep(path, deadline, False)
+            except MCPTimeoutError:
+                self.note("", "took too long to be kept; the next call goes on with it")
+            finally:
+                self.record()
+        return self.report()
+
+    def walk(self) -> dict[str, list[int]]:
+        """Returns the regular files; what hides others, and what there is too much of, is in `covered` and `partial`."""
+        found: dict[str, list[int]] = {}
+        self.covered: list[str] = []
+        self.partial = False
+        self.left = MAX_ENTRIES
+        self.walk_folder(self.folder, "", 1, found)
+        return found
+
+    def walk_folder(self, folder: str, prefix: str, level: int, found: dict[str, list[int]]) -> None:
+        """Looks through one folder."""
+        try:
+            with _scandir(folder) as entries:
+                for entry in entries:
+                    self.left -= 1
+                    if len(found) >= MAX_FILES or self.left < 0:
+                        self.partial = True
+                        self.note("", f"has more than {MAX_FILES} files: those that are too many are not kept")
+                        return
+                    self.look(entry.name, folder, prefix, level, found)
+        except OSError as error:
+            self.covered.append(prefix)
+            self.note(prefix, f"can not be listed: {error.strerror}")
+
+    def look(self, name: str, folder: str, prefix: str, level: int, found: dict[str, list[int]]) -> None:
+        """Looks at one entry."""
+        path, place = prefix + name, f"{folder}/{name}"
+        try:
+            facts = _lstat(place)
+        except OSError:  # removed meanwhile
+            return
+        if name.endswith(PARTIAL):
+            unlink(place)  # of a process that was killed
+        elif _isdir(facts.st_mode):
+            if name in SKIPPED:
+                return
+            if level >= MAX_LEVELS:
+                self.covered.append(f"{path}/")
+                self.note(path, f"is more than {MAX_LEVELS} levels deep")
+            else:
+                self.walk_folder(place, f"{path}/", level + 1, found)
+        elif not _isreg(facts.st_mode):
+            self.covered.append(path)
+            reasons = [reason for test, reason in KINDS if test(facts.st_mode)]
+            self.note(path, *(reasons or ["is no regular file"]))
+        else:
+            found[path] = signature(facts)
+
+    def is_gone(self, path: str) -> bool:
+        """Whether a file that was not found is not there, rather than out of sight."""
+        return not self.partial and not any(path == each or path.startswith(each) for each in self.covered if each)
+
+    def keep(self, path: str, deadline: float, again: bool) -> bool:
+        """Sends one file; `again`: where it is refused it is tried once more, and nothing is said yet."""
+        try:
+            path.encode()
+        except UnicodeError:
+            self.note(ascii(path), "its name is not UTF-8")
+            return True
+        try:
+            handle = _open(f"{self.folder}/{path}", _REGULAR)
+        except OSError as error:
+            self.note(path, f"can not be read: {error.strerror}")
+            return True
+        try:
+            facts = _fstat(handle)
+            how, total = signature(facts), facts.st_size
+            disk = _statvfs(self.folder)
+            if not _isreg(facts.st_mode):
+                return True
+            if total > disk.f_blocks * disk.f_frsize:  # only holes can be larger than the disk that they are on
+                self.refused[path] = how
+                self.note(path, f"has {total} bytes, more than /projects may hold")
+                return True
+            file = self.send_pieces(handle, path, total, deadline)
+            if file is not False:
+                self.known[path] = [how, file["version"] if file else ""]
+                self.refused.pop(path, None)
+            return True
+        except MCPTimeoutError:
+            raise
+        except (MCPError, MemoryStoreError) as error:
+            if not again:
+                if isinstance(error, MemoryStoreError):
+                    self.refused[path] = how
+                self.note(path, str(error))
+            return False
+        except OSError as error:
+            self.note(path, f"can not be read: {error.strerror}")
+            return True
+        finally:
+            _close(handle)
+
+    def send_pieces(self, handle: int, path: str, total: int, deadline: float) -> Any:
+        """Sends what a file holds; False where it became shorter meanwhile: it is sent anew the next time."""
+        done = 0
+        while True:
+            piece = _read(handle, min(PIECE_BYTES, total - done)) if total else b""
+            if total and not piece:
+                return False
+            params = {"path": path, "offset": done, "total": total, "data": _to_text(piece, newline=False).decode()}
+            file = self.ask("project_write", params, deadline)["file"]
+            done += len(piece)
+            if done >= total:
+                return file
+
+    def remove(self, path: str, deadline: float) -> None:
+        """Has a file removed on the host."""
+        try:
+            self.ask("project_remove", {"path": path}, deadline)
+            self.known.pop(path, None)
+        except MCPTimeoutError:
+            raise
+        except (MCPError, MemoryStoreError) as error:
+            self.note(path, f"could not be removed: {error}", "not removed")
+
+    # Both
+
+    def ask(self, method: str, params: dict[str, Any], deadline: float) -> Any:
+        """Asks the host, and waits until the deadline."""
+        left = deadline - _now()
+        if left <= 0:
+            message = "/projects took too long"
+            raise MCPTimeoutError(message)
+        return self.rpc.request(method, params, "/projects").result(left)
+
+    def note(self, path: str, reason: str, what: str = "not kept") -> None:
+        """Takes note of something to be told, once."""
+        note = f"{what}: {self.folder}/{path}: {reason}"
+        if note not in self.told and len(self.told) < MAX_FILES:
+            self.told.add(note)
+            self.notes.append(note)
+
+    def report(self) -> str:
+        """Words what there is to tell, "" for nothing."""
+        notes, self.notes = self.notes, []
+        more = [f"… and {len(notes) - MAX_NOTES} more of /projects"] if len(notes) > MAX_NOTES else []
+        return "".join(f"{note}\n" for note in (*notes[:MAX_NOTES], *more))
+
+    def recall(self) -> None:
+        """Takes over what the process before this one knew."""
+        try:
+            handle = _open(NOTEBOOK, _REGULAR)
+        except OSError:
+            return
+        try:
+            parts = []
+            while piece := _read(handle, PIECE_BYTES):
+                parts.append(piece)
+            known = _loads(b"".join(parts))
+            self.known = {str(path): [list(how), str(version)] for path, (how, version) in known.items()}
+        except (OSError, ValueError, TypeError, AttributeError):
+            self.known = {}  # what is here counts as new
+        finally:
+            _close(handle)
+
+    def record(self) -> None:
+        """Leaves what is known to the process after this one."""
+        text = _dumps(self.known).encode()
+        try:
+            handle = _open(f"{NOTEBOOK}{PARTIAL}", _NEW, 0o600)
+            try:
+                write_all(handle, text)
+            finally:
+                _close(handle)
+            _replace(f"{NOTEBOOK}{PARTIAL}", NOTEBOOK)
+        except OSError:  # no room: what is here counts as new to the next process
+            unlink(f"{NOTEBOOK}{PARTIAL}")
+            unlink(NOTEBOOK)
+
+
+def signature(facts: Any) -> list[int]:
+    """Returns what changes whenever a file does."""
+    return [facts.st_ino, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_size]
+
+
+def write_all(handle: int, data: bytes) -> None:
+    """Writes all of it. Raises OSError."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[_write(handle, rest) :]
+
+
+def unlink(place: str) -> None:
+    """Removes a file that may be gone."""
+    try:
+        _unlink(place)
+    except OSError:
+        return

@@ -1,0 +1,132 @@
+import { expect, test } from "bun:test";
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { startBridge } from "./helpers/client.ts";
+import { command } from "./helpers/command.ts";
+import { createHome, type TestHome } from "./helpers/home.ts";
+
+const PATIENCE_MS = 10_000;
+
+async function waitUntil(condition: () => Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + PATIENCE_MS;
+  while (!(await condition())) expect(performance.now()).toBeLessThan(deadline);
+}
+
+const kept = (home: TestHome, path = "") => join(home.path, "MCPs/user_tools", path);
+
+test("what code writes to /projects is kept, also over a crash, and is there in the next session", async () => {
+  using home = createHome();
+  {
+    await using bridge = await startBridge({ home });
+    const first = await bridge.python(`
+import os
+os.makedirs("/projects/a/b")
+open("/projects/a/b/data.bin", "wb").write(bytes(range(256)) * 40000)
+open("/projects/empty", "w").close()
+save_memory("k", 1)`);
+    expect(first).toEqual({ text: expect.any(String), isError: false });
+    expect(statSync(kept(home, "a/b/data.bin")).mode & 0o777).toBe(0o600);
+    expect(statSync(kept(home, "a/b")).mode & 0o777).toBe(0o700);
+    expect(readFileSync(kept(home, "a/b/data.bin")).length).toBe(10_240_000);
+    expect(statSync(kept(home, "empty")).size).toBe(0);
+    const crash = await bridge.python('open("/projects/late", "w").write("x"); os._exit(3)');
+    expect(crash.isError).toBe(true);
+    const next = await bridge.python(
+      'import os; (sorted(os.listdir("/projects")), open("/projects/memory/k.json").read()[:1])',
+    );
+    expect(next.text).toContain("['a', 'empty', 'late', 'memory']");
+    expect(readFileSync(kept(home, "late"), "utf8")).toBe("x");
+    await bridge.python(
+      'os.remove("/projects/empty"); import threading, time\nthreading.Timer(0.2, lambda: open("/projects/after", "w").write("y")).start(); time.sleep(0)',
+    );
+    expect(existsSync(kept(home, "empty"))).toBe(false);
+  }
+  await using bridge = await startBridge({ home });
+  const again = await bridge.python(
+    'import os, hashlib; print(os.path.getsize("/projects/a/b/data.bin"), open("/projects/late").read())',
+  );
+  expect(again.text).toContain("10240000 x");
+  process.kill(bridge.pid, "SIGKILL");
+});
+
+test("a file of one session is there in the next call of another, and its end too", async () => {
+  using home = createHome();
+  await using one = await startBridge({ home });
+  await using other = await startBridge({ home });
+  await other.python("1");
+  await one.python('open("/projects/x", "w").write("from one")');
+  let seen = "";
+  await waitUntil(async () => {
+    seen = (
+      await other.python('import os; print(os.path.exists("/projects/x") and open("/projects/x").read())')
+    ).text;
+    return seen.includes("from one");
+  });
+  await other.python('os.remove("/projects/x")');
+  await waitUntil(async () =>
+    (await one.python('import os; print(os.listdir("/projects"))')).text.includes("[]"),
+  );
+  expect(readdirSync(kept(home)).filter((name) => name === "x")).toEqual([]);
+});
+
+test("nothing but regular files inside of the folder is kept, and the host's own links are not followed", async () => {
+  using home = createHome();
+  const canary = join(home.path, "canary");
+  writeFileSync(canary, "untouched");
+  mkdirSync(kept(home), { recursive: true });
+  symlinkSync(canary, kept(home, "planted"));
+  await using bridge = await startBridge({ home });
+  const { text } = await bridge.python(`
+import os, socket
+os.chdir("/projects")
+print(os.listdir("."))
+open("planted", "w").write("evil")
+os.symlink("/etc/passwd", "link"); os.mkfifo("pipe")
+socket.socket(socket.AF_UNIX).bind("sock")
+open("hard", "w").write("h"); os.link("hard", "hard2")
+f = open("sparse", "wb"); f.truncate(1 << 40); f.close()
+os.makedirs("memory"); open("memory/bad.json", "w").write("{}")
+open("good", "w").write("g")`);
+  expect(text).toContain("[]");
+  for (const name of [
+    "link: is a symbolic link",
+    "pipe: is a named pipe",
+    "sock: is a socket",
+    "sparse: has 1099511627776 bytes",
+  ])
+    expect(text).toMatch(new RegExp(`not kept: /projects/${name}|more of /projects`));
+  expect(readFileSync(canary, "utf8")).toBe("untouched");
+  expect(lstatSync(kept(home, "planted")).isSymbolicLink()).toBe(true);
+  expect(readdirSync(kept(home)).sort()).toEqual(["good", "hard", "hard2", "memory", "planted"]);
+  expect(readdirSync(kept(home, "memory"))).toEqual([]);
+  expect((await bridge.python("1")).text).not.toContain("not kept");
+});
+
+test("over the quota is an error at once, and the session goes on", async () => {
+  using home = createHome();
+  await using bridge = await startBridge({ home, env: { MCP_BRIDGE_PROJECTS_QUOTA: "2m" } });
+  const { text } = await bridge.python('open("/projects/big", "wb").write(bytes(3 << 20))');
+  expect(text).toContain("No space left on device");
+  expect(
+    (await bridge.python('import os; os.remove("/projects/big"); open("/projects/ok", "w").write("k")'))
+      .isError,
+  ).toBe(false);
+  expect(readFileSync(kept(home, "ok"), "utf8")).toBe("k");
+});
+
+test("a script keeps its files too", async () => {
+  using home = createHome();
+  const script = join(home.path, "job.py");
+  writeFileSync(script, 'open("/projects/from-run", "w").write("r")');
+  const { code } = await command(["run", script], { home });
+  expect([code, readFileSync(kept(home, "from-run"), "utf8")]).toEqual([0, "r"]);
+});
