@@ -105,12 +105,13 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
       signal: closing.signal,
     });
   const launched = Promise.withResolvers<void>();
+  const launcher = createLauncher({
+    pullWaitMs: CALL_PULL_WAIT_MS,
+    wholeOutput: false,
+    onLaunch: launched.resolve,
+  });
   const pool = new WarmPool({
-    kernels: createLauncher({
-      pullWaitMs: CALL_PULL_WAIT_MS,
-      wholeOutput: false,
-      onLaunch: launched.resolve,
-    }),
+    kernels: launcher,
     log,
     idleTimeoutMs: config.idleTimeoutMs,
   });
@@ -206,11 +207,19 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
       });
     },
     async serveHttp() {
-      const [{ serveHttp }, upstreamServers] = await Promise.all([
+      const [{ serveHttp }, { createHealthRoutes }, upstreamServers] = await Promise.all([
         import("./http-service.ts"),
+        import("./health-routes.ts"),
         loadUpstream(),
       ]);
-      const routes: HttpRoutes[] = [];
+      const health = createHealthRoutes({
+        events,
+        launcher,
+        pool,
+        isMetricsOpen: config.http.metricsOpen,
+      });
+      scope.add("the metrics", health.close);
+      const routes: HttpRoutes[] = [health.routes];
       if (config.http.dashboard) {
         const { createDashboardRoutes } = await import("./dashboard-routes.ts");
         const dashboard = createDashboardRoutes({

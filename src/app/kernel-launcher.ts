@@ -33,6 +33,12 @@ export interface KernelLauncherOptions {
   readonly signal: AbortSignal;
 }
 
+/** Whether sandboxes could be started now. */
+export interface LauncherProbe {
+  readonly engine: "podman" | "docker";
+  readonly hasImage: boolean;
+}
+
 /** Starts sandboxes: finds the engine once, fetches a missing image, and gets round an OCI runtime that does not work. */
 export class KernelLauncher implements KernelSource {
   readonly #options: KernelLauncherOptions;
@@ -58,6 +64,13 @@ export class KernelLauncher implements KernelSource {
       }
       return await this.#startWithAnotherRuntime(engine, events, signal, error);
     }
+  }
+
+  /** Asks the engine whether it has the image. Rejects where there is none, or it does not answer. */
+  async probe(signal: AbortSignal): Promise<LauncherProbe> {
+    const engine = this.#engine ?? (await this.#findEngine(signal));
+    const hasImage = await engine.hasImage(this.#options.config.image, signal);
+    return { engine: engine.info.engine, hasImage };
   }
 
   /** Starts at the same time share one search; who stops waiting does not stop it for the others. */

@@ -1,4 +1,4 @@
-import { BridgeError } from "../core/errors.ts";
+import { BridgeError, type ErrorCode, toBridgeError } from "../core/errors.ts";
 import { type Closable, untilAborted } from "../core/lifecycle.ts";
 import type { Log } from "../core/log.ts";
 import { outsideRuns } from "../core/run-context.ts";
@@ -16,10 +16,18 @@ export interface WarmPoolOptions {
   readonly refillDelayMs?: number;
 }
 
+/** How things stand with the pool. */
+export interface PoolState {
+  readonly spare: "ready" | "starting" | "none";
+  /** Why the last start failed; `undefined`: it did not. */
+  readonly failure: ErrorCode | undefined;
+}
+
 /** A kernel that runs for nobody yet, and the events that its taker will get. */
 interface Spare {
   readonly started: Promise<StartedKernel>;
   readonly events: AttachableEvents;
+  isReady: boolean;
 }
 
 /**
@@ -30,6 +38,7 @@ export class WarmPool implements KernelSource, Closable {
   readonly #options: WarmPoolOptions;
   readonly #closed = new AbortController();
   #spare: Spare | undefined;
+  #failure: ErrorCode | undefined;
   #refill: ReturnType<typeof setTimeout> | undefined;
   #idle: ReturnType<typeof setTimeout> | undefined;
   #closing: Promise<void> | undefined;
@@ -44,14 +53,24 @@ export class WarmPool implements KernelSource, Closable {
     const events = new AttachableEvents();
     // It will be somebody else's, if the run that asks is over when it is taken.
     const started = outsideRuns(() => this.#options.kernels.start(events, this.#closed.signal));
-    const spare: Spare = { events, started };
+    const spare: Spare = { events, started, isReady: false };
     this.#spare = spare;
     events.onEarlyEnd = () => this.#forget(spare);
-    spare.started.catch((error) => {
-      this.#forget(spare);
-      this.#options.log.debug("could not make a sandbox ready", { error: String(error) });
-    });
+    this.#note(started).then(
+      () => {
+        spare.isReady = true;
+      },
+      (error: unknown) => {
+        this.#forget(spare);
+        this.#options.log.debug("could not make a sandbox ready", { error: String(error) });
+      },
+    );
     this.#startIdleTimer();
+  }
+
+  get state(): PoolState {
+    const spare = this.#spare === undefined ? "none" : this.#spare.isReady ? "ready" : "starting";
+    return { spare, failure: this.#failure };
   }
 
   async start(events: KernelEvents, signal: AbortSignal): Promise<StartedKernel> {
@@ -76,16 +95,28 @@ export class WarmPool implements KernelSource, Closable {
     const spare = this.#spare;
     this.#spare = undefined;
     clearTimeout(this.#idle);
-    if (spare === undefined) return this.#options.kernels.start(events, signal);
+    const startAnew = () => this.#note(this.#options.kernels.start(events, signal));
+    if (spare === undefined) return startAnew();
     const started = await untilAborted(spare.started, signal);
     if (started === undefined) {
       this.#giveBack(spare);
       throw new BridgeError("CANCELLED", "the call was cancelled while the sandbox was starting");
     }
     // It may have ended since: the taker must not get one that is gone.
-    return spare.events.attach(events)
-      ? { ...started, fromPool: true }
-      : this.#options.kernels.start(events, signal);
+    return spare.events.attach(events) ? { ...started, fromPool: true } : startAnew();
+  }
+
+  /** Remembers how a start ended; one that was called off says nothing. */
+  async #note(start: Promise<StartedKernel>): Promise<StartedKernel> {
+    try {
+      const started = await start;
+      this.#failure = undefined;
+      return started;
+    } catch (error) {
+      const { code } = toBridgeError(error);
+      if (code !== "CANCELLED") this.#failure = code;
+      throw error;
+    }
   }
 
   async #stop(): Promise<void> {

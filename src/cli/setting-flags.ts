@@ -61,6 +61,7 @@ export const HTTP_FLAGS = {
     valueHint: LIST,
     description: "there, these tokens' owners see the sessions of all",
   },
+  "metrics-open": { type: "boolean", description: "show /metrics also to those without a token" },
   "insecure-no-auth": { type: "boolean", description: "let everybody in who reaches the address" },
 } as const satisfies ArgsDef;
 

@@ -20,6 +20,8 @@ export interface HttpSettings {
   readonly dashboard: boolean;
   /** Who sees the sessions of all on the dashboard: names of tokens, or whole ids. */
   readonly admins: readonly string[];
+  /** `/metrics` asks for no token. */
+  readonly metricsOpen: boolean;
   readonly insecureNoAuth: boolean;
 }
 
@@ -51,6 +53,7 @@ export function resolveHttp(given: GivenSettings, toPath: ToPath): HttpSettings 
     graceMs: (given.value("MCP_BRIDGE_HTTP_GRACE") ?? 5) * 1000,
     dashboard: given.value("MCP_BRIDGE_HTTP_DASHBOARD") ?? false,
     admins: given.value("MCP_BRIDGE_HTTP_ADMINS") ?? [],
+    metricsOpen: given.value("MCP_BRIDGE_HTTP_METRICS_OPEN") ?? false,
     insecureNoAuth: given.value("MCP_BRIDGE_HTTP_INSECURE_NO_AUTH") ?? false,
   };
 }

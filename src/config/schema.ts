@@ -232,6 +232,7 @@ export const SETTINGS = {
   MCP_BRIDGE_HTTP_GRACE: row("http.grace", wholeNumber("number of seconds", 3600), { flag: "grace" }),
   MCP_BRIDGE_HTTP_DASHBOARD: row("http.dashboard", flag, { flag: "dashboard" }),
   MCP_BRIDGE_HTTP_ADMINS: row("http.admins", adminList, { flag: "admin", isList: true }),
+  MCP_BRIDGE_HTTP_METRICS_OPEN: row("http.metricsOpen", flag, { flag: "metrics-open" }),
   MCP_BRIDGE_HTTP_INSECURE_NO_AUTH: row(undefined, flag, { flag: "insecure-no-auth" }),
   MCP_BRIDGE_CONFIG: row(undefined, path, { flag: "config" }),
   MCP_SERVERS_CONFIG: row("serversConfig", path),

@@ -63,6 +63,10 @@ export type BridgeEvent =
       readonly tool: string | undefined;
       /** As in the audit. */
       readonly outcome: "ok" | "error" | "refused" | "timeout" | "cancelled";
+      /** Of the failure, as in the audit. */
+      readonly code?: string | undefined;
+      /** What the user said, or why nobody could, of a call that has to be approved; as in the audit. */
+      readonly approval?: string | undefined;
       /** In milliseconds since 1970. */
       readonly startedAtMs: number;
       readonly durationMs: number;

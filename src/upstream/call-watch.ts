@@ -59,8 +59,9 @@ export class CallWatch {
       audit?.record({ ...facts, at, session, executionId, outcome, code, ms });
       if (events?.isHeard !== true) return;
       const { server, method, tool } = facts;
-      const call = { executionId, server, method, tool, outcome, startedAtMs: at, durationMs: ms };
-      events.emit({ kind: "upstream-called", ...call, ...session });
+      const approval = facts.approval?.answer;
+      const call = { executionId, server, method, tool, outcome, code, approval };
+      events.emit({ kind: "upstream-called", ...call, startedAtMs: at, durationMs: ms, ...session });
     };
     this.#admit(record);
     try {

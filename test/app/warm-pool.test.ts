@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { WarmPool } from "../../src/app/warm-pool.ts";
+import { BridgeError } from "../../src/core/errors.ts";
 import type { KernelEvents } from "../../src/kernel/kernel.ts";
 import type { KernelSource } from "../../src/session/kernel-source.ts";
 import { createHostKernels } from "../helpers/host-kernels.ts";
@@ -132,5 +133,25 @@ describe("WarmPool", () => {
     await Promise.all(kernels.sandboxes.map((sandbox) => sandbox.ended));
     pool.warm();
     expect(kernels.sandboxes.length).toBeLessThan(2);
+  });
+
+  test("says how things stand, and forgets a failure when a start succeeds", async () => {
+    const real = createHostKernels();
+    let fails = true;
+    const pool = createPool({
+      start: (events, signal) =>
+        fails ? Promise.reject(new BridgeError("ENGINE_FAILED", "it is broken")) : real.start(events, signal),
+    });
+    expect(pool.state).toEqual({ spare: "none", failure: undefined });
+    pool.warm();
+    expect(pool.state).toEqual({ spare: "starting", failure: undefined });
+    await until(() => pool.state.failure === "ENGINE_FAILED" && pool.state.spare === "none");
+    fails = false;
+    pool.warm();
+    await until(() => pool.state.spare === "ready");
+    expect(pool.state.failure).toBeUndefined();
+    const { kernel, fromPool } = await pool.start(silent, live());
+    expect(fromPool).toBe(true);
+    await kernel.close();
   });
 });

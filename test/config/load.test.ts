@@ -67,6 +67,7 @@ test("has a default for everything", () => {
       graceMs: 5000,
       dashboard: false,
       admins: [],
+      metricsOpen: false,
       insecureNoAuth: false,
     },
     depth: 0,

@@ -78,6 +78,7 @@ const SAMPLES: Readonly<Partial<Record<SettingName, unknown>>> = {
   MCP_BRIDGE_HTTP_GRACE: 9,
   MCP_BRIDGE_HTTP_DASHBOARD: true,
   MCP_BRIDGE_HTTP_ADMINS: ["ada", "https://login.example.com|7"],
+  MCP_BRIDGE_HTTP_METRICS_OPEN: true,
   MCP_SERVERS_CONFIG: "/srv/servers.json",
 };
 /** They mean something beside an issuer alone. */

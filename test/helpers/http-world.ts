@@ -14,7 +14,7 @@ import { SERVER_OPTIONS } from "./mcp-peers.ts";
 
 export const ALICE = "a-token-of-alice-0001";
 export const BOB = "a-token-of-bob-000001";
-const digest = (token: string) => createHash("sha256").update(token).digest();
+export const digestOf = (token: string) => createHash("sha256").update(token).digest();
 
 export interface HttpWorldOptions {
   readonly connect?: Connect;
@@ -50,8 +50,8 @@ export function startHttpWorld(options: HttpWorldOptions = {}) {
     log,
   });
   const tokens = [
-    { name: "alice", digest: digest(ALICE) },
-    { name: "bob", digest: digest(BOB) },
+    { name: "alice", digest: digestOf(ALICE) },
+    { name: "bob", digest: digestOf(BOB) },
   ];
   const app = createHttpApp({
     path: "/mcp",
