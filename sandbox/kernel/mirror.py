@@ -4,6 +4,7 @@ of no effect: all goes through the module behind it."""
 from __future__ import annotations
 
 import binascii
+import errno
 import json
 import posix
 import stat
@@ -187,7 +188,10 @@ class Mirror:
                     self.look(entry.name, folder, prefix, level, found)
         except OSError as error:
             self.covered.append(prefix)
-            self.note(prefix, f"can not be listed: {error.strerror}")
+            if error.errno in (errno.EMFILE, errno.ENFILE):
+                self.partial = True  # what holds all descriptors lets go of them; the next cell looks again
+            else:
+                self.note(prefix, f"can not be listed: {error.strerror}")
 
     def look(self, name: str, folder: str, prefix: str, level: int, found: dict[str, list[int]]) -> None:
         """Looks at one entry."""

@@ -10,6 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from .filelist import FileList
     from .rpc import Rpc
 
 _listdir = posix.listdir
@@ -76,3 +77,16 @@ class Projects:
         if self.mirror is None:
             self.mirror = load(".mirror").Mirror(self.rpc, self.folder)
         return self.mirror
+
+
+def project_functions(rpc: Rpc) -> list[Any]:
+    """Makes the function about the files."""
+
+    def list_project_files() -> FileList:
+        """The files of /projects that are kept, as dicts with path, bytes and modified (seconds since the epoch); what a
+        call writes is kept when it ends."""
+        files = rpc.request("project_list", {}, "runtime.list_project_files()").result()["files"]
+        found: FileList = load(".filelist").listed(files)
+        return found
+
+    return [list_project_files]

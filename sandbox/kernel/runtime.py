@@ -7,6 +7,7 @@ from .keeping import memory_functions, tool_functions
 from .late import load
 from .results import Image, MCPError, MCPTimeoutError, MemoryStoreError, Record, ToolResult
 from .rpc import answered
+from .projects import project_functions
 from .sessions import Runtime, session_functions
 
 TYPE_CHECKING = False
@@ -33,7 +34,8 @@ def make_runtime(
     runtime = Runtime("mcp.runtime", "Finds and calls the tools of the user's MCP servers.")
     save_tool, about_saved = tool_functions(kept)
     shared = [*memory_functions(kept), save_tool]
-    more = [*_resource_functions(helpers), *shared, *about_saved, *session_functions(runtime, helpers.rpc)]
+    more = [*_resource_functions(helpers), *shared, *about_saved, *project_functions(helpers.rpc)]
+    more += session_functions(runtime, helpers.rpc)
     functions = [*_server_functions(helpers), *_tool_functions(helpers), *more]
     for function in functions:
         function.__module__ = "mcp.runtime"

@@ -10,6 +10,7 @@ import directory from "../../sandbox/kernel/directory.py" with { type: "text" };
 import display from "../../sandbox/kernel/display.py" with { type: "text" };
 import docs from "../../sandbox/kernel/docs.py" with { type: "text" };
 import figures from "../../sandbox/kernel/figures.py" with { type: "text" };
+import filelist from "../../sandbox/kernel/filelist.py" with { type: "text" };
 import gather from "../../sandbox/kernel/gather.py" with { type: "text" };
 import hello from "../../sandbox/kernel/hello.py" with { type: "text" };
 import hints from "../../sandbox/kernel/hints.py" with { type: "text" };
@@ -75,6 +76,7 @@ const FILES: Readonly<Record<string, string>> = {
   "display.py": display,
   "docs.py": docs,
   "figures.py": figures,
+  "filelist.py": filelist,
   "gather.py": gather,
   "hello.py": hello,
   "hints.py": hints,

@@ -110,7 +110,10 @@ describe("one server", () => {
     const transport = new StreamableHTTPClientTransport(served.url, withToken(ADA));
     const client = new Client({ name: "v1", version: "1" });
     await client.connect(transport as never);
-    const pid = Number(await python(client, "import os; open('/tmp/mark', 'w').close(); os.getpid()"));
+    const pid = Number.parseInt(
+      await python(client, "import os; open('/tmp/mark', 'w').close(); os.getpid()"),
+      10,
+    );
     expect(pid).toBeGreaterThan(0);
     const before = new Set(await containersOf(served.child.pid));
     await transport.terminateSession();

@@ -42,8 +42,10 @@ for n in range(${UPDATES}): update_memory("log", lambda old: (old or []) + ["${n
     expect(performance.now() - startedAt).toBeLessThan(20_000);
     expect(new Set((await load(home, "log")) as string[]).size).toBe(2 * UPDATES);
 
+    // Small stacks: where rlimits stand in for the engine's limit, address space counts as memory.
     const threads = (name: string) => `
 import threading
+threading.stack_size(256 * 1024)
 def work(n): update_memory("threads", lambda old: (old or []) + ["${name}%d" % n])
 threads = [threading.Thread(target=work, args=(n,)) for n in range(${UPDATES})]
 for thread in threads: thread.start()

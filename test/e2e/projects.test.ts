@@ -23,6 +23,37 @@ async function waitUntil(condition: () => Promise<boolean>): Promise<void> {
 
 const kept = (home: TestHome, path = "") => join(home.path, "MCPs/user_tools", path);
 
+test("what is kept is listed with its size, in Python and by the command line", async () => {
+  using home = createHome();
+  await using bridge = await startBridge({ home });
+  await bridge.python('open("/projects/data.csv", "w").write("a,b\\n")');
+  const listed = await bridge.python("runtime.list_project_files()");
+  expect(listed.text).toMatch(/^4 {2}\d{4}-\d\d-\d\d \d\d:\d\d {2}\/projects\/data\.csv\n1 files, 4 bytes$/);
+  const rows = await bridge.python(
+    "[(each['path'], each['bytes']) for each in await runtime.list_project_files()]",
+  );
+  expect(rows.text).toBe("[('/projects/data.csv', 4)]");
+  const { stdout } = await command(["memory", "files", "--json"], { home });
+  expect(JSON.parse(stdout)).toEqual({
+    files: [{ path: "data.csv", bytes: 4, modified_at: expect.any(Number) }],
+  });
+  expect((await command(["memory", "files"], { home })).stdout).toMatch(
+    /^FILE +BYTES +MODIFIED\ndata\.csv +4 /,
+  );
+});
+
+test("what background code wrote is kept when the client goes away", async () => {
+  using home = createHome();
+  const bridge = await startBridge({ home });
+  await bridge.python(
+    'import threading\nthreading.Timer(0.2, lambda: open("/projects/last", "w").write("z")).start()',
+  );
+  await Bun.sleep(800); // a call would keep it too, and nobody else can see into the sandbox
+  expect(existsSync(kept(home, "last"))).toBe(false);
+  await bridge[Symbol.asyncDispose]();
+  expect(readFileSync(kept(home, "last"), "utf8")).toBe("z");
+});
+
 test("what code writes to /projects is kept, also over a crash, and is there in the next session", async () => {
   using home = createHome();
   {

@@ -6,7 +6,9 @@ import { createHome, type TestHome } from "./helpers/home.ts";
 
 const ADD_MANY = (name: string) =>
   `for n in range(50): update_memory('log', lambda v: [*(v or []), ('${name}', n)])\n'done'`;
+// Small stacks: where rlimits stand in for the engine's limit, address space counts as memory.
 const THREADS = `import threading
+threading.stack_size(256 * 1024)
 def add(n): update_memory('threads', lambda v: [*(v or []), n])
 threads = [threading.Thread(target=add, args=(n,)) for n in range(50)]
 for t in threads: t.start()

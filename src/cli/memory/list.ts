@@ -6,6 +6,7 @@ import { print, printJson } from "../output.ts";
 import { printable } from "../printable.ts";
 import { renderTable, terminalWidth } from "../table.ts";
 import { openDesk, reportUnreadable } from "./open.ts";
+import { renderTime } from "./time.ts";
 
 /** `sandpy memory list` */
 export const listCommand = defineCommand({
@@ -49,10 +50,4 @@ function renderList(memories: readonly MemoryInfo[], width: number | undefined):
 function describe({ key, bytes, created_at, updated_at, metadata }: MemoryInfo) {
   const parsed = metadata === null ? null : parseExactJson(metadata);
   return { key, bytes, created_at, updated_at, metadata: parsed };
-}
-
-/** Seconds since the epoch, as people read them; a file may hold any number. */
-function renderTime(seconds: number): string {
-  const date = new Date(seconds * 1000);
-  return Number.isNaN(date.getTime()) ? "-" : `${date.toISOString().slice(0, 16).replace("T", " ")} UTC`;
 }

@@ -21,7 +21,14 @@ export class ProjectFiles {
   readonly #root: CallerRoot;
   readonly #usage: Usage;
   readonly #entries: EntryFiles;
-  #known: { readonly list: ProjectList; readonly changes: number; readonly until: number } | undefined;
+  #known:
+    | {
+        readonly list: ProjectList;
+        readonly changes: number;
+        readonly stamp: string;
+        readonly until: number;
+      }
+    | undefined;
 
   constructor(root: CallerRoot, usage: Usage, entries: EntryFiles) {
     this.#root = root;
@@ -32,16 +39,31 @@ export class ProjectFiles {
   /** "" where nothing is kept; see {@link readTree}. Cheap: the folder is looked through again only now and then. */
   async state(): Promise<string> {
     const known = this.#known;
-    const isFresh = known?.changes === this.#usage.changes && performance.now() < known.until;
+    const isFresh =
+      known?.changes === this.#usage.changes &&
+      performance.now() < known.until &&
+      known.stamp === (await this.#stamp());
     return isFresh ? known.list.state : (await this.list()).state;
+  }
+
+  /** Changes at once with what another bridge saves: a memory, a tool, a file at the top. */
+  async #stamp(): Promise<string> {
+    const { projects, memories, toolsFile } = this.#root;
+    const facts = [projects, memories, toolsFile].map((path) =>
+      lstat(path, { bigint: true }).catch(() => undefined),
+    );
+    return (await Promise.all(facts))
+      .map((one) => (one === undefined ? "-" : `${one.ino}-${one.mtimeNs}`))
+      .join();
   }
 
   async list(): Promise<ProjectList> {
     const { changes } = this.#usage;
     const startedAt = performance.now();
+    const stamp = await this.#stamp();
     const list = (await this.#root.check()) ? await readTree(this.#root.projects) : NOTHING;
     const now = performance.now();
-    this.#known = { list, changes, until: now + Math.max(MAX_AGE_MS, (now - startedAt) * MAX_SHARE) };
+    this.#known = { list, changes, stamp, until: now + Math.max(MAX_AGE_MS, (now - startedAt) * MAX_SHARE) };
     return list;
   }
 
