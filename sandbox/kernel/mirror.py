@@ -1,16 +1,16 @@
-"""Brings /projects in line with what the host keeps, and the host in line with /projects. What user code does to `os` is
-of no effect: all goes through the module behind it."""
+"""Brings /projects in line with what the host keeps and the host with it, whatever user code does to `os`."""
 
 from __future__ import annotations
 
 import binascii
-import errno
 import json
 import posix
 import stat
 import time
 
+from . import walk
 from .results import MCPError, MCPTimeoutError, MemoryStoreError
+from .walk import MAX_FILES, PARTIAL, signature, unlink
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,32 +19,19 @@ if TYPE_CHECKING:
     from .rpc import Rpc
 
 _open, _close, _read, _write, _fstat, _lstat = posix.open, posix.close, posix.read, posix.write, posix.fstat, posix.lstat
-_scandir, _mkdir, _unlink, _rmdir, _replace, _utime = (
-    *(posix.scandir, posix.mkdir, posix.unlink, posix.rmdir, posix.replace, posix.utime),
-)
+_mkdir, _rmdir, _replace, _utime = posix.mkdir, posix.rmdir, posix.replace, posix.utime
 _statvfs = posix.statvfs
 _to_text, _from_text = binascii.b2a_base64, binascii.a2b_base64
 _dumps, _loads = json.dumps, json.loads
 _now = time.monotonic
-_isreg, _isdir, _islnk = stat.S_ISREG, stat.S_ISDIR, stat.S_ISLNK
+_isreg = stat.S_ISREG
 _REGULAR = posix.O_RDONLY | posix.O_NOFOLLOW | posix.O_NONBLOCK | posix.O_CLOEXEC
 _NEW = posix.O_WRONLY | posix.O_CREAT | posix.O_EXCL | posix.O_NOFOLLOW | posix.O_CLOEXEC
 
 PIECE_BYTES = 3 * 1024 * 1024
-MAX_FILES = 10_000
-MAX_ENTRIES = 4 * MAX_FILES
-MAX_LEVELS = 16
 MAX_NOTES = 5
-PARTIAL = ".sandpy-part"
 # What the next process of this sandbox has to know. What user code writes there can only harm its own files.
 NOTEBOOK = "/tmp/.sandpy-projects.json"
-SKIPPED = ("__pycache__",)
-
-KINDS = (
-    (stat.S_ISLNK, "is a symbolic link"),
-    (stat.S_ISFIFO, "is a named pipe"),
-    (stat.S_ISSOCK, "is a socket"),
-)
 
 
 class Mirror:
@@ -66,7 +53,8 @@ class Mirror:
         """Writes what is new on the host, and removes what is gone there; what was changed here stays."""
         deadline = _now() + seconds
         listed = self.ask("project_list", {}, deadline)["files"]
-        here = self.walk()
+        view = walk.View(self.folder, self.note)
+        here = view.found
         self.refused.clear()  # there may be room now
         kept = set()
         try:
@@ -78,7 +66,7 @@ class Mirror:
                     continue
                 if path in here and (entry is None or here[path] != entry[0]):
                     continue  # changed on both sides: it is sent, and the last one counts
-                if entry is not None and path not in here and self.is_gone(path):
+                if entry is not None and path not in here and view.is_gone(path):
                     continue  # removed here meanwhile, which the end of the cell tells the host
                 self.load(file, deadline)
             for path in [path for path in self.known if path not in kept]:
@@ -148,10 +136,11 @@ class Mirror:
     def send(self, seconds: float) -> str:
         """Sends what changed here since the last time, and what was removed."""
         deadline = _now() + seconds
-        here = self.walk()
+        view = walk.View(self.folder, self.note)
+        here = view.found
         changed = [path for path, how in here.items() if path not in self.known or self.known[path][0] != how]
         changed = [path for path in changed if self.refused.get(path) != here[path]]
-        gone = [path for path in self.known if path not in here and self.is_gone(path)]
+        gone = [path for path in self.known if path not in here and view.is_gone(path)]
         self.has_sent = bool(changed or gone)
         if self.has_sent:
             try:
@@ -165,61 +154,6 @@ class Mirror:
             finally:
                 self.record()
         return self.report()
-
-    def walk(self) -> dict[str, list[int]]:
-        """Returns the regular files; what hides others, and what there is too much of, is in `covered` and `partial`."""
-        found: dict[str, list[int]] = {}
-        self.covered: list[str] = []
-        self.partial = False
-        self.left = MAX_ENTRIES
-        self.walk_folder(self.folder, "", 1, found)
-        return found
-
-    def walk_folder(self, folder: str, prefix: str, level: int, found: dict[str, list[int]]) -> None:
-        """Looks through one folder."""
-        try:
-            with _scandir(folder) as entries:
-                for entry in entries:
-                    self.left -= 1
-                    if len(found) >= MAX_FILES or self.left < 0:
-                        self.partial = True
-                        self.note("", f"has more than {MAX_FILES} files: those that are too many are not kept")
-                        return
-                    self.look(entry.name, folder, prefix, level, found)
-        except OSError as error:
-            self.covered.append(prefix)
-            if error.errno in (errno.EMFILE, errno.ENFILE):
-                self.partial = True  # what holds all descriptors lets go of them; the next cell looks again
-            else:
-                self.note(prefix, f"can not be listed: {error.strerror}")
-
-    def look(self, name: str, folder: str, prefix: str, level: int, found: dict[str, list[int]]) -> None:
-        """Looks at one entry."""
-        path, place = prefix + name, f"{folder}/{name}"
-        try:
-            facts = _lstat(place)
-        except OSError:  # removed meanwhile
-            return
-        if name.endswith(PARTIAL):
-            unlink(place)  # of a process that was killed
-        elif _isdir(facts.st_mode):
-            if name in SKIPPED:
-                return
-            if level >= MAX_LEVELS:
-                self.covered.append(f"{path}/")
-                self.note(path, f"is more than {MAX_LEVELS} levels deep")
-            else:
-                self.walk_folder(place, f"{path}/", level + 1, found)
-        elif not _isreg(facts.st_mode):
-            self.covered.append(path)
-            reasons = [reason for test, reason in KINDS if test(facts.st_mode)]
-            self.note(path, *(reasons or ["is no regular file"]))
-        else:
-            found[path] = signature(facts)
-
-    def is_gone(self, path: str) -> bool:
-        """Whether a file that was not found is not there, rather than out of sight."""
-        return not self.partial and not any(path == each or path.startswith(each) for each in self.covered if each)
 
     def keep(self, path: str, deadline: float, again: bool) -> bool:
         """Sends one file; `again`: where it is refused it is tried once more, and nothing is said yet."""
@@ -340,21 +274,8 @@ class Mirror:
             unlink(NOTEBOOK)
 
 
-def signature(facts: Any) -> list[int]:
-    """Returns what changes whenever a file does."""
-    return [facts.st_ino, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_size]
-
-
 def write_all(handle: int, data: bytes) -> None:
     """Writes all of it. Raises OSError."""
     rest = memoryview(data)
     while rest:
         rest = rest[_write(handle, rest) :]
-
-
-def unlink(place: str) -> None:
-    """Removes a file that may be gone."""
-    try:
-        _unlink(place)
-    except OSError:
-        return

@@ -21,8 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, NoReturn
 
-CHUNK = 64 * 1024  # what a pipe holds; malloc maps larger buffers anew for each read
-STREAM_BYTES = 64 * 1024
+CHUNK = STREAM_BYTES = 64 * 1024  # what a pipe holds; malloc maps larger buffers anew for each read
 MAX_TO_KERNEL = 128 * 1024 * 1024
 WRAPPING = len(b'["k",]')
 HANGUP_SECONDS = 1.0

@@ -62,6 +62,7 @@ import twofold from "../../sandbox/kernel/twofold.py" with { type: "text" };
 import unawaited from "../../sandbox/kernel/unawaited.py" with { type: "text" };
 import unlisted from "../../sandbox/kernel/unlisted.py" with { type: "text" };
 import values from "../../sandbox/kernel/values.py" with { type: "text" };
+import walk from "../../sandbox/kernel/walk.py" with { type: "text" };
 import watcher from "../../sandbox/kernel/watcher.py" with { type: "text" };
 import wire from "../../sandbox/kernel/wire.py" with { type: "text" };
 import type { SandboxSettings } from "./protocol.ts";
@@ -128,6 +129,7 @@ const FILES: Readonly<Record<string, string>> = {
   "unawaited.py": unawaited,
   "unlisted.py": unlisted,
   "values.py": values,
+  "walk.py": walk,
   "watcher.py": watcher,
   "wire.py": wire,
 };

@@ -204,7 +204,7 @@ export class SessionHandles implements Closable {
     const own = this.#of(caller);
     if (own.length >= perCaller && !this.#dropForgotten(own)) {
       throw new BridgeError("LIMIT_EXCEEDED", `you have ${own.length} sessions, and may have ${perCaller}`, {
-        hint: `End one that you do not need with runtime.end_session(…): ${describeIdlest(own, this.#now())}. Whoever runs the server can raise MCP_BRIDGE_MAX_SESSIONS_PER_CALLER.`,
+        hint: `End one that you do not need with runtime.end_session("s_…"): ${describeIdlest(own, this.#now())}. Whoever runs the server can raise MCP_BRIDGE_MAX_SESSIONS_PER_CALLER.`,
       });
     }
     const all = [...this.#entries.values()];
@@ -247,11 +247,13 @@ function unknown(handle: string, undone: string): BridgeError {
 }
 
 function describeIdlest(entries: readonly Entry[], now: number): string {
-  return entries
-    .filter(({ active }) => active === 0)
-    .sort((one, other) => one.usedAt - other.usedAt)
+  const named = [...entries].sort((one, other) => one.active - other.active || one.usedAt - other.usedAt);
+  return named
     .slice(0, NAMED_IN_ERRORS)
-    .map(({ handle, usedAt }) => `${handle} (idle for ${seconds(now - usedAt)} s)`)
+    .map(
+      ({ handle, active, usedAt }) =>
+        `${handle} (${active > 0 ? "running" : `idle for ${seconds(now - usedAt)} s`})`,
+    )
     .join(", ");
 }
 

@@ -76,6 +76,7 @@ OUT: dict[tuple[str, str], dict[str, Check]] = {
         "error": nullable(is_error),
         "exit_code": nullable(is_int(-(2**53) + 1)),
     },
+    ("k", "synced"): {"id": is_int(0)},
     ("k", "display"): {
         "id": is_int(0),
         "mime": is_one_of("image/png", "image/jpeg", "image/svg+xml", "image/webp", "image/gif"),
@@ -137,6 +138,8 @@ class Contract(unittest.TestCase):
             sandbox.reset()
             sandbox.send("s", {"type": "measure"})
             sandbox.until("measured")
+            sandbox.send("k", {"type": "sync", "id": 9})
+            sandbox.until("synced")
             self.assertEqual(sandbox.invalid, [])
             kinds = {(who, frame["type"]) for who, frame in sandbox.frames}
             self.assertEqual(kinds, set(OUT))
