@@ -70,6 +70,8 @@ class Mirror:
                     continue  # removed here meanwhile, which the end of the cell tells the host
                 self.load(file, deadline)
             for path in [path for path in self.known if path not in kept]:
+                if path not in here and not view.is_gone(path):
+                    continue  # taken for new once it is seen again, it would come back to the host
                 entry = self.known.pop(path)
                 if here.get(path) == entry[0]:
                     self.discard(path)

@@ -40,7 +40,7 @@ class View:
 
     def is_gone(self, path: str) -> bool:
         """Whether a file that was not found is not there, rather than out of sight."""
-        return not self.partial and not any(path == each or path.startswith(each) for each in self.covered if each)
+        return not self.partial and not any(is_below(path, each) for each in self.covered)
 
     def walk(self, folder: str, prefix: str, level: int) -> None:
         """Looks through one folder."""
@@ -53,7 +53,7 @@ class View:
                         self.note("", f"has more than {MAX_FILES} files: those that are too many are not kept")
                         return
                     self.look(entry.name, folder, prefix, level)
-        except OSError as error:
+        except OSError as error:  # what is in it is out of sight, not gone
             self.covered.append(prefix)
             if error.errno in (errno.EMFILE, errno.ENFILE):
                 self.partial = True  # what holds all descriptors lets go of them; the next cell looks again
@@ -65,7 +65,11 @@ class View:
         path, place = prefix + name, f"{folder}/{name}"
         try:
             facts = _lstat(place)
-        except OSError:  # removed meanwhile
+        except FileNotFoundError:  # removed meanwhile
+            return
+        except OSError as error:
+            self.covered.append(path)
+            self.note(path, f"can not be looked at: {error.strerror}")
             return
         if name.endswith(PARTIAL):
             unlink(place)  # of a process that was killed
@@ -83,6 +87,11 @@ class View:
             self.note(path, *(reasons or ["is no regular file"]))
         else:
             self.found[path] = signature(facts)
+
+
+def is_below(path: str, covered: str) -> bool:
+    """Whether a path is one that is covered, or in the folder of that name; "" stands for all of them."""
+    return path == covered or path.startswith(covered if covered[-1:] in ("", "/") else f"{covered}/")
 
 
 def signature(facts: Any) -> list[int]:

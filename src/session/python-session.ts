@@ -143,7 +143,8 @@ class PythonSession implements Session {
   async #stop(): Promise<void> {
     this.#closed.abort();
     clearTimeout(this.#idleTimer);
-    if (this.#hasState && this.#cell === undefined) await this.#kernel?.sync(SYNC_DEADLINE_MS);
+    // Also where a process died in the last execution: what it wrote is still there.
+    if (this.#cell === undefined) await this.#kernel?.sync(SYNC_DEADLINE_MS);
     await this.#kernel?.close();
     await this.#discarded;
     await this.#options.memory.releaseAll();

@@ -154,10 +154,57 @@ test("over the quota is an error at once, and the session goes on", async () => 
   expect(readFileSync(kept(home, "ok"), "utf8")).toBe("k");
 });
 
+test.each([
+  ["/projects that can not be listed", 'import os; os.chmod("/projects", 0)'],
+  ["/projects that can not be entered", 'import os; os.chmod("/projects", 0o600)'],
+  ["a folder that can not be entered", 'import os; os.chmod("/projects/folder", 0o600)'],
+  [
+    "no descriptors left",
+    'import os\nheld = []\ntry:\n  while True: held.append(os.open("/dev/null", 0))\nexcept OSError: pass',
+  ],
+])("what can not be seen is not taken for removed: %s", async (_, code) => {
+  using home = createHome();
+  mkdirSync(kept(home, "folder"), { recursive: true });
+  writeFileSync(kept(home, "x"), "1");
+  writeFileSync(kept(home, "folder/y"), "2");
+  await using bridge = await startBridge({ home });
+  const { text } = await bridge.python('import os; sorted(os.listdir("/projects"))');
+  expect(text).toContain("['folder', 'x']");
+  await bridge.python(code);
+  expect((await bridge.python("1")).isError).toBe(false);
+  expect([readFileSync(kept(home, "x"), "utf8"), readFileSync(kept(home, "folder/y"), "utf8")]).toEqual([
+    "1",
+    "2",
+  ]);
+});
+
+test("a file that was removed is gone on the host, also beside a link whose name its own begins with", async () => {
+  using home = createHome();
+  mkdirSync(kept(home), { recursive: true });
+  writeFileSync(kept(home, "foobar"), "1");
+  await using bridge = await startBridge({ home });
+  await bridge.python('import os; os.symlink("/etc", "/projects/foo"); os.remove("/projects/foobar")');
+  expect(existsSync(kept(home, "foobar"))).toBe(false);
+});
+
+test("what a process wrote before it died is kept, also when no call follows", async () => {
+  using home = createHome();
+  {
+    await using bridge = await startBridge({ home });
+    await bridge.python('import os; open("/projects/late", "w").write("x"); os._exit(3)');
+  }
+  expect(readFileSync(kept(home, "late"), "utf8")).toBe("x");
+});
+
 test("a script keeps its files too", async () => {
   using home = createHome();
   const script = join(home.path, "job.py");
-  writeFileSync(script, 'open("/projects/from-run", "w").write("r")');
-  const { code } = await command(["run", script], { home });
-  expect([code, readFileSync(kept(home, "from-run"), "utf8")]).toEqual([0, "r"]);
+  for (const [end, status] of [
+    ["", 0],
+    ["import os; os._exit(3)", 3],
+  ] as const) {
+    writeFileSync(script, `open("/projects/run-${status}", "w").write("r")\n${end}`);
+    const { code } = await command(["run", script], { home });
+    expect([code, readFileSync(kept(home, `run-${status}`), "utf8")]).toEqual([status, "r"]);
+  }
 });
