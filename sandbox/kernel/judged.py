@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import posixpath
+import sys
 
 from .toolfile import bindings
 
@@ -49,9 +51,14 @@ def import_line(origin: Origin, name: str) -> str | None:
     return f"from {statement.module} import {alias.name}{behind}"
 
 
+_WRITABLE = ("/workspace/", "/tmp/", "/projects/")
+# Python itself may be anywhere, in a folder below /tmp too.
+_LIBRARY = tuple({f"{each}/" for each in (sys.prefix, sys.base_prefix, posixpath.dirname(posixpath.__file__))})
+
+
 def is_installed(file: str) -> bool:
     """Tells whether a module's file is of the image, and so is there in every session."""
-    return not file.startswith(("/workspace/", "/tmp/", "/projects/")) and file.startswith("/")
+    return file.startswith(_LIBRARY) or (file.startswith("/") and not file.startswith(_WRITABLE))
 
 
 class TooMuchError(Exception):
