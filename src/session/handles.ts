@@ -54,6 +54,8 @@ interface Entry extends HandledSession {
 export class SessionHandles implements Closable {
   readonly #options: SessionHandlesOptions;
   readonly #entries = new Map<string, Entry>();
+  /** The ends of sessions that are under way: closing waits for them. */
+  readonly #ending = new Set<Promise<void>>();
   readonly #now: () => number;
   readonly #sweeper: ReturnType<typeof setInterval>;
   #closing: Promise<void> | undefined;
@@ -179,7 +181,7 @@ export class SessionHandles implements Closable {
     const entries = [...this.#entries.values()];
     this.#entries.clear();
     // Side by side: each may have to wait for the engine.
-    await Promise.all(entries.map(({ session }) => session.close("shutdown")));
+    await Promise.all([...entries.map(({ session }) => session.close("shutdown")), ...this.#ending]);
   }
 
   #find(caller: Caller, handle: string, undone: string): Entry {
@@ -201,17 +203,20 @@ export class SessionHandles implements Closable {
   #makeRoom(caller: Caller): void {
     const { total, perCaller } = this.#options.limits;
     this.sweep();
-    const own = this.#of(caller);
+    const all = [...this.#entries.values()];
+    // One that is about to end has its sandbox until then.
+    const own = all.filter((entry) => entry.caller.id === caller.id);
     if (own.length >= perCaller && !this.#dropForgotten(own)) {
       throw new BridgeError("LIMIT_EXCEEDED", `you have ${own.length} sessions, and may have ${perCaller}`, {
         hint: `End one that you do not need with runtime.end_session("s_…"): ${describeIdlest(own, this.#now())}. Whoever runs the server can raise MCP_BRIDGE_MAX_SESSIONS_PER_CALLER.`,
       });
     }
-    const all = [...this.#entries.values()];
-    if (all.length >= total && !this.#dropForgotten(all)) {
+    // Of somebody else's only one that has nothing to lose any more.
+    const spare = all.filter((entry) => own.includes(entry) || !entry.session.hasSandbox);
+    if (this.#entries.size >= total && !this.#dropForgotten(spare)) {
       throw new BridgeError(
         "LIMIT_EXCEEDED",
-        `the server has ${all.length} sessions, and may have ${total}`,
+        `the server has ${this.#entries.size} sessions, and may have ${total}`,
         {
           hint: "Try again later, or use a session that you have. Whoever runs the server can raise MCP_BRIDGE_MAX_SESSIONS.",
         },
@@ -229,13 +234,16 @@ export class SessionHandles implements Closable {
     return true;
   }
 
-  async #drop(entry: Entry, reason: string): Promise<void> {
+  #drop(entry: Entry, reason: string): Promise<void> {
     this.#entries.delete(entry.handle);
-    try {
-      await entry.session.close(reason);
-    } catch (error) {
-      this.#options.log.error("could not stop a sandbox", { error: String(error) });
-    }
+    const ending = entry.session
+      .close(reason)
+      .catch((error: unknown) =>
+        this.#options.log.error("could not stop a sandbox", { error: String(error) }),
+      )
+      .finally(() => this.#ending.delete(ending));
+    this.#ending.add(ending);
+    return ending;
   }
 }
 

@@ -93,6 +93,8 @@ const TOOL_METHODS: {
   },
 };
 
+const METHODS = { ...MEMORY_METHODS, ...SESSION_METHODS, ...TOOL_METHODS };
+
 /** Does what a request asks for. Rejects with what the host's side rejects with, or `UPSTREAM_FAILED` for `isError`. */
 export function serveRequest(
   request: RpcRequest,
@@ -110,8 +112,7 @@ export function serveRequest(
 
 /** What a request waits for, in a few words. */
 export function labelRequest({ method, params }: RpcRequest): string {
-  const methods = { ...MEMORY_METHODS, ...SESSION_METHODS, ...TOOL_METHODS };
-  return methods[method].label(params as never);
+  return METHODS[method].label(params as never);
 }
 
 function isOf<T extends object>(methods: T, method: Method): method is Method & keyof T {

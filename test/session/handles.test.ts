@@ -180,6 +180,27 @@ describe("room", () => {
     expect(mint(BOB).handle).toStartWith("s_");
   });
 
+  test("is not made by what another caller may still come back to", () => {
+    const { handles, mint, closed } = create({ total: 2 });
+    const one = mint();
+    mint();
+    expect(faultOf(() => mint(BOB))).toMatchObject({ code: "LIMIT_EXCEEDED" });
+    expect(handles.find(ANN, one.handle).handle).toBe(one.handle);
+    expect(closed).toEqual([]);
+  });
+
+  test("is taken by a session until its last run is over", async () => {
+    const { handles, mint } = create({ perCaller: 1 });
+    const { handle } = mint();
+    const gate = Promise.withResolvers<void>();
+    const running = handles.use(handle, () => gate.promise);
+    await handles.end(ANN, handle);
+    expect(faultOf(() => mint())).toMatchObject({ code: "LIMIT_EXCEEDED" });
+    gate.resolve();
+    await running;
+    expect(mint().handle).toStartWith("s_");
+  });
+
   test("of the server is shared, and a caller never loses a session that it uses", () => {
     const { handles, mint, closed } = create({ total: 2 });
     const ann = mint();
