@@ -3,7 +3,7 @@ import { BridgeError } from "../core/errors.ts";
 import { type Closable, untilAborted, withDeadline } from "../core/lifecycle.ts";
 import type { Log } from "../core/log.ts";
 import { outsideRuns } from "../core/run-context.ts";
-import { readFrames } from "./channel.ts";
+import { COLLECT_BYTES, readFrames } from "./channel.ts";
 import type { ServerName } from "./host-tools.ts";
 import {
   type DiedFrame,
@@ -21,6 +21,9 @@ import {
   type SupervisorFrame,
 } from "./protocol.ts";
 import { BUNDLE_HASH, renderPayload } from "./source.ts";
+
+/** Bytes of answers that the sandbox has not taken yet; more are refused, since it can ask and not read. */
+const MAX_UNSENT_BYTES = 96 * 1024 * 1024;
 
 /** How an execution ended on the wire: the kernel's word, or the news that it is gone. */
 export type ExecutionEnd =
@@ -108,6 +111,8 @@ class FrameKernel implements Kernel {
   #measuring: PromiseWithResolvers<number | undefined> | undefined;
   #syncing: { readonly id: number; readonly settle: () => void } | undefined;
   #syncs = 0;
+  #unsentBytes = 0;
+  #uncollected = 0;
   #gone: string | undefined;
   #closing: Promise<void> | undefined;
 
@@ -188,8 +193,17 @@ class FrameKernel implements Kernel {
     this.#synced(id);
   }
 
-  reply(line: Extract<OutgoingLine, readonly ["k", unknown]>): Promise<void> {
-    return this.#send(renderReply(line));
+  async reply(line: Extract<OutgoingLine, readonly ["k", unknown]>): Promise<void> {
+    const text = renderReply(line);
+    const bytes = Buffer.byteLength(text);
+    if (this.#unsentBytes + bytes > MAX_UNSENT_BYTES) return this.#send(renderRefusal(line, TOO_MUCH));
+    this.#unsentBytes += bytes;
+    await this.#send(text);
+    this.#unsentBytes -= bytes;
+    this.#uncollected += bytes;
+    if (this.#uncollected < COLLECT_BYTES) return;
+    this.#uncollected = 0;
+    Bun.gc(true);
   }
 
   close(): Promise<void> {
@@ -324,6 +338,9 @@ function refusedCell(id: number): DoneFrame {
   return { type: "done", id, status: "error", result: null, error, exit_code: null };
 }
 
+const TOO_LONG = `the answer is nested too deeply, or takes more than the ${MAX_FRAME_BYTES} bytes of JSON that can be sent at once; ask for less`;
+const TOO_MUCH = `more than ${MAX_UNSENT_BYTES} bytes of answers wait to be read; await some before asking for more`;
+
 function renderReply(line: Extract<OutgoingLine, readonly ["k", unknown]>): string {
   try {
     const text = renderLine(line);
@@ -331,9 +348,12 @@ function renderReply(line: Extract<OutgoingLine, readonly ["k", unknown]>): stri
   } catch {
     // RangeError: JSON can be parsed at a depth at which it can not be written
   }
-  const message = `the answer is nested too deeply, or takes more than the ${MAX_FRAME_BYTES} bytes of JSON that can be sent at once; ask for less`;
+  return renderRefusal(line, TOO_LONG);
+}
+
+function renderRefusal([, { id }]: Extract<OutgoingLine, readonly ["k", unknown]>, message: string): string {
   const error = { kind: "limit", message, server: null, tool: null } as const;
-  return renderLine(["k", { type: "reply_error", id: line[1].id, error }]);
+  return renderLine(["k", { type: "reply_error", id, error }]);
 }
 
 function cancelledStart(): BridgeError {

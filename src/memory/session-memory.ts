@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { BridgeError } from "../core/errors.ts";
+import { Slots } from "../core/slots.ts";
 import type {
   FilePiece,
   HostMemory,
@@ -33,6 +34,8 @@ export class SessionMemory implements HostMemory {
   readonly #holders: Set<SessionMemory>;
   readonly #holds = new Map<string, Hold>();
   readonly #upload = new Upload();
+  /** What is held is read one after the other: each can be as large as a frame. */
+  readonly #reading = new Slots(1);
   #waiting = 0;
 
   /** `leaseMs` is how long something may be held; `holders` are those that hold something. */
@@ -145,6 +148,7 @@ export class SessionMemory implements HostMemory {
     this.#waiting += 1;
     try {
       const lock = await lockSubject(this.#kept, subject, signal);
+      const leave = await this.#reading.enter();
       try {
         const found = await read();
         signal.throwIfAborted();
@@ -152,6 +156,8 @@ export class SessionMemory implements HostMemory {
       } catch (error) {
         await lock.release();
         throw error;
+      } finally {
+        leave();
       }
     } finally {
       this.#waiting -= 1;

@@ -1,4 +1,5 @@
 import { BridgeError, type ErrorCode, toBridgeError } from "../core/errors.ts";
+import { Slots } from "../core/slots.ts";
 import type { WhileAsking } from "../kernel/host-tools.ts";
 import type { OutgoingLine, RpcError, RpcFrame } from "../kernel/protocol.ts";
 import type { RpcRequest } from "../kernel/rpc.ts";
@@ -12,6 +13,13 @@ const MAX_OPEN = 10_000;
 const MAX_OPEN_BYTES = 128 * 1024 * 1024;
 /** Requests that are with an upstream server at once; the others wait their turn. */
 const MAX_ACTIVE = 256;
+/**
+ * Requests for what is kept are answered one after the other, and two of all sessions at once: an answer can be as large as a
+ * frame, and costs nothing to ask for. One that is not taken in time keeps only its own session waiting.
+ */
+const BULKY: ReadonlySet<string> = new Set(["memory_list", "memory_load", "project_list", "project_read"]);
+const allBulky = new Slots(2);
+const MAX_BULKY_MS = 5000;
 
 type Reply = Extract<OutgoingLine, readonly ["k", { readonly type: "reply" | "reply_error" }]>;
 
@@ -32,6 +40,7 @@ export type CallLimit = Pick<TimeLimit, "leftMs" | "pause">;
 export class RpcDesk {
   readonly #options: RpcDeskOptions;
   readonly #waiting: (() => void)[] = [];
+  readonly #bulky = new Slots(1);
   readonly #active = new Set<ActiveRequest>();
   #open = 0;
   #openBytes = 0;
@@ -59,7 +68,7 @@ export class RpcDesk {
     const limit = this.#options.limit();
     const era = this.#era;
     const process = this.#process;
-    try {
+    const serve = async () => {
       await this.#enter();
       try {
         const answer = await this.#answer(frame, era, limit);
@@ -67,6 +76,9 @@ export class RpcDesk {
       } finally {
         this.#leave();
       }
+    };
+    try {
+      await (BULKY.has(frame.method) ? this.#inTurn(serve) : serve());
     } finally {
       this.#open -= 1;
       this.#openBytes -= bytes;
@@ -139,6 +151,23 @@ export class RpcDesk {
       await reply(failure(frame.id, { kind: "limit", message, server: null, tool: null }));
     } finally {
       this.#refusing -= 1;
+    }
+  }
+
+  async #inTurn(serve: () => Promise<void>): Promise<void> {
+    const leave = await this.#bulky.enter();
+    try {
+      const leaveAll = await allBulky.enter();
+      const timer = setTimeout(leaveAll, MAX_BULKY_MS);
+      timer.unref();
+      try {
+        await serve();
+      } finally {
+        clearTimeout(timer);
+        leaveAll();
+      }
+    } finally {
+      leave();
     }
   }
 

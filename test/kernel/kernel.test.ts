@@ -203,6 +203,26 @@ describe("a running kernel", () => {
     expect(await ended).toBe("it sent a line longer than the protocol allows");
   });
 
+  test("refuses answers beyond 96 MiB that a sandbox has not taken, and no more once it has", async () => {
+    const count =
+      'seen = []\nfor line in sys.stdin.buffer:\n    frame = json.loads(line)[1]\n    if frame["type"] == "execute": break\n    seen.append(frame["type"])\n';
+    const report = 'done(frame["id"], result=",".join(seen))\n';
+    const { kernel } = await start(`hello()\n${(count + report).repeat(2)}recv()`);
+    const value = { text: "x".repeat(8 * 1024 * 1024) };
+    const answer = (id: number) => kernel.reply(["k", { type: "reply", id, value }]);
+    const told = async (number: number) => {
+      const end = await kernel.execute(cell(number));
+      const said = end.kind === "done" ? String(end.frame.result).split(",") : [];
+      return ["reply", "reply_error"].map((kind) => said.filter((type) => type === kind).length);
+    };
+
+    const answers = Array.from({ length: 40 }, (_, id) => answer(id));
+    expect(await told(1)).toEqual([11, 29]);
+    await Promise.all(answers);
+    await answer(50);
+    expect(await told(2)).toEqual([1, 0]);
+  });
+
   test("rejects a reset that is not carried out", async () => {
     const { kernel } = await start("hello()\nrecv()\nrecv()");
     expect(await kernel.reset(100).catch((e: Error) => e.message)).toBe(

@@ -12,9 +12,9 @@ import { until } from "../helpers/until.ts";
 
 type CallTool = HostTools["callTool"];
 
-function createDesk(callTool: CallTool, budgetMs = 5000): RpcDesk {
+function createDesk(callTool: CallTool, budgetMs = 5000, memory = createHostMemory()): RpcDesk {
   return new RpcDesk({
-    host: { tools: createHostTools({ callTool }), memory: createHostMemory(), sessions: NO_SESSIONS },
+    host: { tools: createHostTools({ callTool }), memory, sessions: NO_SESSIONS },
     parse: parseRpc,
     limit: () => new TimeLimit(budgetMs),
   });
@@ -173,6 +173,40 @@ describe("RpcDesk", () => {
     gate.resolve(result({}));
     await Promise.all(asked);
     expect((await ask(desk, callFrame(4), 100 * mebibyte))[0]?.[1]).toMatchObject({ type: "reply" });
+  });
+
+  test("reads what is kept for one request of a session at a time, until its answer is taken", async () => {
+    let reading = 0;
+    let most = 0;
+    const memory = createHostMemory({
+      loadMemory: async () => {
+        reading += 1;
+        most = Math.max(most, reading);
+        return null;
+      },
+    });
+    const desks = Array.from({ length: 4 }, () => createDesk(hang, 5000, memory));
+    const load = (id: number): RpcFrame => ({ type: "rpc", id, method: "memory_load", params: { key: "a" } });
+    const gate = Promise.withResolvers<void>();
+    const taken = desks.flatMap((desk) =>
+      Array.from({ length: 100 }, (_, id) =>
+        desk.serve(load(id), 100, async () => {
+          await gate.promise;
+          reading -= 1;
+        }),
+      ),
+    );
+    // Another kind of request need not wait for them.
+    expect(
+      await ask(
+        createDesk(async () => result({})),
+        callFrame(1),
+      ),
+    ).toHaveLength(1);
+    expect(reading).toBe(2);
+    gate.resolve();
+    await Promise.all(taken);
+    expect([most, reading]).toEqual([2, 0]);
   });
 
   test("bounds the refusals that wait for a sandbox which does not read", async () => {

@@ -2,40 +2,21 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { type Attack, startTarget, type Target } from "../helpers/attack.ts";
+import { FORGERY } from "../helpers/forgery.ts";
 import { npmServer } from "../helpers/npm-servers.ts";
 
 let target: Target;
 beforeAll(async () => {
   target = await startTarget();
   target.bridge.home.defineServers({ everything: npmServer("everything") });
-  // Writes into every pipe of the process but its own streams, the one to the supervisor among them.
-  await target.bridge.python(`
-import os, json, signal
-def pipes():
-    streams = [os.fstat(fd).st_ino for fd in (1, 2)]
-    for name in os.listdir("/proc/self/fd"):
-        try:
-            if os.readlink("/proc/self/fd/" + name).startswith("pipe:") and os.fstat(int(name)).st_ino not in streams: yield int(name)
-        except OSError: pass
-def forge(*lines, end="\\n"):
-    for fd in pipes():
-        for line in lines:
-            try: os.write(fd, (line if isinstance(line, str) else json.dumps(line, separators=(",", ":"))).encode() + end.encode())
-            except OSError: break`);
+  await target.bridge.python(FORGERY);
 });
 afterAll(async () => {
   await target[Symbol.asyncDispose]();
 });
 
 /** Attacks that begin with the helpers, also where an attack before them took Python along. */
-let helpers = "";
-beforeAll(async () => {
-  const { text } = await target.bridge.python(
-    "import inspect\nprint(inspect.getsource(pipes) + inspect.getsource(forge))",
-  );
-  helpers = `import os, json, signal\n${text}`;
-});
-const forging = (code: string) => `${helpers}\n${code}`;
+const forging = (code: string) => `${FORGERY}\n${code}`;
 
 test("C1: bytes on every way to descriptor 1 are the program's output", async () => {
   const { structured } = await target.attack({
@@ -83,7 +64,7 @@ forge("[" * 100_000, '{"type":"display","id":0,"mime":"text/html","data":"<scrip
 
   test("C8: that end the call early do not end the next one", async () => {
     // A cell can find its own id. What it makes of its own answer is its own affair.
-    await target.bridge.python(`${helpers}
+    await target.bridge.python(`${FORGERY}
 import sys
 def own_id():
     frame = sys._getframe()
