@@ -1,13 +1,11 @@
-import { createInterface } from "node:readline/promises";
 import type { CliIo } from "./context.ts";
+import { TypedLines } from "./typed-lines.ts";
 
 /** Asks whoever sits at the terminal; anything but yes, and the end of stdin, is no. */
 export async function confirm(io: CliIo, question: string): Promise<boolean> {
-  const lines = createInterface({ input: io.stdin, output: io.stderr, terminal: false });
-  const ended = new Promise<string>((resolve) => lines.once("close", () => resolve("")));
+  const lines = new TypedLines(io);
   try {
-    const answer = await Promise.race([lines.question(`${question} [y/N] `), ended]);
-    return /^y(es)?$/i.test(answer.trim());
+    return /^y(es)?$/i.test(((await lines.ask(`${question} [y/N] `)) ?? "").trim());
   } finally {
     lines.close();
   }

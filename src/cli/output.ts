@@ -1,4 +1,6 @@
 import type { Writable } from "node:stream";
+import type { Config } from "../config/config.ts";
+import { createLog, type Log } from "../core/log.ts";
 import type { DiscoveryProblem } from "../discovery/server-definition.ts";
 import type { CliIo } from "./context.ts";
 import { printable } from "./printable.ts";
@@ -12,6 +14,11 @@ export async function print(io: CliIo, text: string): Promise<number> {
 /** The same for an answer that programs read. */
 export function printJson(io: CliIo, value: unknown): Promise<number> {
   return print(io, `${JSON.stringify(value, undefined, 2)}\n`);
+}
+
+/** The log of a command that says itself what went wrong: only who debugs wants to read of servers that start. */
+export function createQuietLog({ logLevel }: Config, { stderr }: CliIo): Log {
+  return createLog(logLevel === "DEBUG" ? "DEBUG" : "ERROR", (line) => stderr.write(line));
 }
 
 /** Says on stderr what is wrong with files of servers, and where asked for what was left out of them with reason. */

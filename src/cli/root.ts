@@ -15,6 +15,7 @@ export const root = defineCommand<ArgsDef>({
     run: () => import("./run.ts").then((module) => module.runCommand),
     servers: () => import("./servers.ts").then((module) => module.serversCommand),
     tools: () => import("./tools.ts").then((module) => module.toolsCommand),
+    call: () => import("./call/call.ts").then((module) => module.callCommand),
     auth: () => import("./auth.ts").then((module) => module.authCommand),
     memory: () => import("./memory/memory.ts").then((module) => module.memoryCommand),
     trust: () => import("./trust.ts").then((module) => module.trustCommand),

@@ -4,15 +4,14 @@ import { loadSettings } from "../config/load-file.ts";
 import { withDeadline } from "../core/lifecycle.ts";
 import { createLog } from "../core/log.ts";
 import type { Outcome } from "../session/outcome.ts";
-import { LIST, usage } from "./arguments.ts";
+import { LIST } from "./arguments.ts";
 import { type CliContext, type CliIo, STOP_SIGNALS, type StopSignal } from "./context.ts";
 import { LiveOutput } from "./live-output.ts";
 import { flush, isLoss, reportLoss } from "./output.ts";
 import { readScript } from "./script-source.ts";
-import { SETTING_FLAGS, settingOverrides } from "./setting-flags.ts";
+import { parseSeconds, SETTING_FLAGS, settingOverrides } from "./setting-flags.ts";
 
 const CLOSE_MS = 5000;
-const MAX_TIMEOUT_SECONDS = 2_147_483; // timers hold 32 bits of milliseconds
 const EXIT_TIMEOUT = 124; // as timeout(1)
 const EXIT_KILLED = 137; // as a shell says of SIGKILL, which is how the kernel ends what is out of memory
 const EXIT_PIPE = 141; // as a shell says of SIGPIPE
@@ -51,7 +50,8 @@ interface RunOptions {
 
 async function runFile(options: RunOptions, { io, createBridge }: CliContext): Promise<number> {
   const config = await loadSettings(io.env, options.overrides);
-  const timeoutMs = options.timeout === undefined ? config.timeoutMs : parseTimeout(options.timeout) * 1000;
+  const timeoutMs =
+    options.timeout === undefined ? config.timeoutMs : parseSeconds("timeout", options.timeout) * 1000;
   const { code, filename } = await readScript(options.file, io.stdin);
   const log = createLog(config.logLevel, (line) => io.stderr.write(line));
   const stop = new AbortController();
@@ -87,14 +87,6 @@ async function runFile(options: RunOptions, { io, createBridge }: CliContext): P
     );
     forget();
   }
-}
-
-function parseTimeout(text: string): number {
-  const seconds = /^\d{1,7}$/.test(text) ? Number(text) : 0;
-  if (seconds >= 1 && seconds <= MAX_TIMEOUT_SECONDS) return seconds;
-  throw usage(
-    `--timeout is ${JSON.stringify(text)}: expected a whole number of seconds from 1 to ${MAX_TIMEOUT_SECONDS}`,
-  );
 }
 
 function parseServers(text: string | undefined): string[] {

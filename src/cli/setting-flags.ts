@@ -1,7 +1,9 @@
 import type { ArgsDef } from "citty";
 import type { ConfigOverrides } from "../config/load.ts";
 import { SETTING_NAMES, SETTINGS } from "../config/schema.ts";
-import { LIST } from "./arguments.ts";
+import { LIST, usage } from "./arguments.ts";
+
+const MAX_SECONDS = 2_147_483; // timers hold 32 bits of milliseconds
 
 /** The flags of commands that run code. Each sets a setting; which one is in that setting's row. */
 export const SETTING_FLAGS = {
@@ -74,4 +76,13 @@ export function settingOverrides(args: Readonly<Record<string, unknown>>): Confi
     return value === true ? [[name, flag?.startsWith("no-") ? "0" : "1"] as const] : [];
   });
   return Object.fromEntries(pairs);
+}
+
+/** The whole number of seconds that a flag was given. Throws `USAGE`. */
+export function parseSeconds(flag: string, text: string): number {
+  const seconds = /^\d{1,7}$/.test(text) ? Number(text) : 0;
+  if (seconds >= 1 && seconds <= MAX_SECONDS) return seconds;
+  throw usage(
+    `--${flag} is ${JSON.stringify(text)}: expected a whole number of seconds from 1 to ${MAX_SECONDS}`,
+  );
 }

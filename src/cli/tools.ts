@@ -2,10 +2,9 @@ import { defineCommand } from "citty";
 import type { SurveyedServer } from "../app/tool-survey.ts";
 import { loadSettings } from "../config/load-file.ts";
 import { EXIT_CODES } from "../core/errors.ts";
-import { createLog } from "../core/log.ts";
 import { MANY } from "./arguments.ts";
 import { type CliContext, STOP_SIGNALS, type StopSignal } from "./context.ts";
-import { print, printJson, reportProblems } from "./output.ts";
+import { createQuietLog, print, printJson, reportProblems } from "./output.ts";
 import { addressed, printable } from "./printable.ts";
 import { renderTable, terminalWidth } from "./table.ts";
 
@@ -34,9 +33,7 @@ interface ListOptions {
 
 async function listTools({ names, refresh, json }: ListOptions, { io }: CliContext): Promise<number> {
   const config = await loadSettings(io.env);
-  // Each failure is printed once, below; the log would say it as well.
-  const level = config.logLevel === "DEBUG" ? "DEBUG" : "ERROR";
-  const log = createLog(level, (line) => io.stderr.write(line));
+  const log = createQuietLog(config, io); // each failure is printed once, below
   const stop = new AbortController();
   let stopped: StopSignal | undefined;
   const forget = io.onStopSignal((name) => {

@@ -33,11 +33,11 @@ describe("a mistake", () => {
     ["srve", 'unknown command "srve"\nDid you mean "serve"?'],
     [
       "frobnicate",
-      'unknown command "frobnicate"\nThe commands are: serve, run, servers, tools, auth, memory, trust. Type "sandpy --help" for more.',
+      'unknown command "frobnicate"\nThe commands are: serve, run, servers, tools, call, auth, memory, trust. Type "sandpy --help" for more.',
     ],
     [
       "constructor",
-      'unknown command "constructor"\nThe commands are: serve, run, servers, tools, auth, memory, trust. Type "sandpy --help" for more.',
+      'unknown command "constructor"\nThe commands are: serve, run, servers, tools, call, auth, memory, trust. Type "sandpy --help" for more.',
     ],
     ["help rnu", 'unknown command "rnu"\nDid you mean "run"?'],
     ["--verison", 'unknown flag "--verison"\nDid you mean "--version"?'],

@@ -3,8 +3,8 @@ import { usage } from "../arguments.ts";
 import type { CliContext } from "../context.ts";
 import { print } from "../output.ts";
 import { printable } from "../printable.ts";
+import { readText } from "../read-text.ts";
 import { openDesk } from "./open.ts";
-import { readText } from "./read-text.ts";
 
 /** `sandpy memory set` */
 export const setCommand = defineCommand({

@@ -3,8 +3,8 @@ import { replaceFile } from "../../core/atomic-file.ts";
 import { usage } from "../arguments.ts";
 import type { CliContext } from "../context.ts";
 import { print } from "../output.ts";
+import { readText } from "../read-text.ts";
 import { openDesk, reportUnreadable } from "./open.ts";
-import { readText } from "./read-text.ts";
 
 /** `sandpy memory export` */
 export const exportCommand = defineCommand({

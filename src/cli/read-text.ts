@@ -1,6 +1,6 @@
 import { open } from "node:fs/promises";
 import type { Readable } from "node:stream";
-import { usage } from "../arguments.ts";
+import { usage } from "./arguments.ts";
 
 /** More than all that may be kept by default. */
 const MAX_BYTES = 256 * 1024 * 1024;

@@ -1,0 +1,72 @@
+import type { Config } from "../config/config.ts";
+import { BridgeError } from "../core/errors.ts";
+import type { ToolResult, ToolSummary, WhileAsking } from "../kernel/host-tools.ts";
+import { TimeLimit } from "../session/time-limit.ts";
+import type { ClientPeer } from "../upstream/client-peer.ts";
+import { openUpstream, type UpstreamPorts } from "./open-upstream.ts";
+
+type Arguments = Readonly<Record<string, unknown>>;
+
+export interface LoneCall {
+  /** Names or aliases. */
+  readonly server: string;
+  readonly tool: string;
+  /** A function is given the tool, for what depends on its schema; what it throws is what the call rejects with. */
+  readonly arguments: Arguments | ((tool: ToolSummary | undefined) => Arguments);
+  /** Who is asked, by servers and for approval. */
+  readonly peer: ClientPeer;
+  /** For the start of the server and the call; it stands still while a person is asked. */
+  readonly timeoutMs: number;
+}
+
+/**
+ * Calls one tool of one server without a sandbox: the same rules, questions and audit as for code hold. Rejects with an
+ * `UPSTREAM_*` error, `APPROVAL_DENIED`, or `CANCELLED` when `signal` aborts. The server has ended when it settles.
+ */
+export async function callOneTool(
+  config: Config,
+  { server, tool, arguments: args, peer, timeoutMs }: LoneCall,
+  ports: UpstreamPorts,
+  signal: AbortSignal,
+): Promise<ToolResult> {
+  const limit = new TimeLimit(timeoutMs);
+  const late = new AbortController();
+  const forget = limit.whenOver(() => late.abort(tooSlow(server, tool, timeoutMs)));
+  const stop = AbortSignal.any([signal, late.signal]);
+  const whileAsking: WhileAsking = async (work) => {
+    const goOn = limit.pause();
+    try {
+      return await work();
+    } finally {
+      goOn();
+    }
+  };
+  const asked: ClientPeer = {
+    ...peer,
+    request: (message, until) => whileAsking(() => peer.request(message, until)),
+  };
+  try {
+    await using upstream = openUpstream(config, ports);
+    upstream.welcome(asked);
+    const tools = upstream.openSession(() => asked);
+    tools.beginRun();
+    const find = async () => {
+      const all = await tools.tools(server, stop);
+      return all.find(({ name }) => name === tool) ?? all.find(({ alias }) => alias === tool);
+    };
+    const given = typeof args === "function" ? args(await find()) : args;
+    return await tools.callTool({ server, tool, arguments: given }, stop, whileAsking);
+  } catch (error) {
+    throw late.signal.aborted && !signal.aborted ? late.signal.reason : error;
+  } finally {
+    forget();
+  }
+}
+
+function tooSlow(server: string, tool: string, timeoutMs: number): BridgeError {
+  const what = `the call of tool ${JSON.stringify(tool)} of server ${JSON.stringify(server)}`;
+  return new BridgeError("UPSTREAM_TIMEOUT", `${what} took longer than ${timeoutMs / 1000} s`, {
+    hint: "The call may have taken effect. Give it longer with --timeout=<seconds>.",
+    data: { server, tool },
+  });
+}
