@@ -1,5 +1,6 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { compileBinary, packageVersion } from "./lib/compile.ts";
 
 /** Builds `dist/sandpy` for this machine; does nothing when neither an input nor the commit has changed. */
 
@@ -8,7 +9,6 @@ const dist = join(root, "dist");
 const binary = join(dist, process.platform === "win32" ? "sandpy.exe" : "sandpy");
 const stamp = join(dist, ".built-from");
 
-const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };
 const commit = currentCommit();
 const inputs = hashInputs();
 
@@ -28,7 +28,7 @@ function currentCommit(): string {
 function hashInputs(): string {
   const hasher = new Bun.CryptoHasher("sha256");
   hasher.update(`${Bun.version} ${process.platform} ${process.arch} ${commit}\0`);
-  const files = ["package.json", "bun.lock", "scripts/build.ts"];
+  const files = ["package.json", "bun.lock", "scripts/build.ts", "scripts/lib/compile.ts"];
   for (const folder of ["src", "sandbox"]) {
     const glob = new Bun.Glob("**/*.{ts,tsx,css,js,py,json,bin}");
     if (!existsSync(join(root, folder))) continue;
@@ -44,38 +44,14 @@ function hashInputs(): string {
 async function build(): Promise<void> {
   const started = performance.now();
   mkdirSync(dist, { recursive: true });
-  const partial = join(dist, `.sandpy-${process.pid}`);
-  const result = await Bun.build({
-    entrypoints: [join(root, "src/main.ts")],
-    target: "bun",
-    format: "esm",
-    bytecode: true,
-    splitting: true,
-    minify: { syntax: true, whitespace: true, identifiers: false },
-    sourcemap: "linked",
-    define: { __VERSION__: JSON.stringify(version), __COMMIT__: JSON.stringify(commit) },
-    throw: false,
-    compile: {
-      outfile: partial,
-      // The binary is started in folders of other people: it must not run or read what lies there.
-      autoloadBunfig: false,
-      autoloadDotenv: false,
-      autoloadTsconfig: false,
-      autoloadPackageJson: false,
-    },
-  });
-  // The binary has the map inside; the file beside it is of no use to anyone.
-  rmSync(`${partial}.map`, { force: true });
-  if (!result.success) {
-    for (const message of result.logs) process.stderr.write(`${Bun.inspect(message)}\n`);
-    process.stderr.write("error: the build failed\n");
+  try {
+    await compileBinary({ outfile: binary, commit });
+  } catch (error) {
+    process.stderr.write(`error: ${error instanceof Error ? error.message : String(error)}\n`);
     process.exitCode = 1;
     return;
   }
-  chmodSync(partial, 0o755);
-  // A rename, so that a bridge that runs from the old binary is not disturbed.
-  renameSync(partial, binary);
   writeFileSync(stamp, inputs);
   const took = Math.round(performance.now() - started);
-  process.stderr.write(`built dist/sandpy ${version} (${commit}) in ${took} ms\n`);
+  process.stderr.write(`built dist/sandpy ${packageVersion()} (${commit}) in ${took} ms\n`);
 }

@@ -49,7 +49,7 @@ describe("a release", () => {
     expect(license).toContain("END OF TERMS AND CONDITIONS");
   });
 
-  test.each(["scripts/setup", "scripts/build", "scripts/demo", "scripts/test", ".ci/run"])(
+  test.each(["scripts/setup", "scripts/build", "scripts/demo", "scripts/test", "scripts/release", ".ci/run"])(
     "can run %s",
     (script) => {
       accessSync(join(ROOT, script), constants.X_OK);
