@@ -19,5 +19,6 @@ export const root = defineCommand<ArgsDef>({
     auth: () => import("./auth.ts").then((module) => module.authCommand),
     memory: () => import("./memory/memory.ts").then((module) => module.memoryCommand),
     trust: () => import("./trust.ts").then((module) => module.trustCommand),
+    config: () => import("./config/config.ts").then((module) => module.configCommand),
   },
 });

@@ -44,10 +44,12 @@ export class GivenSettings {
     const wrong: Omit<Given, "value">[] = [];
     for (const name of SETTING_NAMES) {
       const found = textsOf(name, sources);
-      const counting = SETTINGS[name].addsUp ? found : found.slice(0, 1);
-      const given = counting.flatMap((each) => {
+      const given = found.flatMap((each, rank) => {
+        const counts = rank === 0 || SETTINGS[name].addsUp;
+        // A file counts as a whole: a fault in it is one although a variable stands above it today.
+        if (!counts && each.source !== "file") return [];
         const parsed = SETTINGS[name].schema.safeParse(each.text);
-        if (parsed.success) return [{ ...each, value: parsed.data }];
+        if (parsed.success) return counts ? [{ ...each, value: parsed.data }] : [];
         wrong.push(each);
         faults.push(this.#describe(each, parsed.error.issues[0]?.message ?? "something else"));
         return [];

@@ -24,17 +24,31 @@ export async function loadSettings(env: Environment, overrides: ConfigOverrides 
   return loadConfig(env, overrides, await readSettingsFile(env, overrides));
 }
 
-async function readSettingsFile(
+/** The configuration file that counts, whether it exists or not. */
+export interface SettingsPlace {
+  /** Absolute; `undefined` where somebody wants none. */
+  readonly path: string | undefined;
+  /** Somebody named it, so it must exist. */
+  readonly isNamed: boolean;
+}
+
+export function findSettingsFile(env: Environment, overrides: ConfigOverrides = {}): SettingsPlace {
+  const homeDir = resolveHomeDir(env);
+  const named = overrides.MCP_BRIDGE_CONFIG?.trim() || env["MCP_BRIDGE_CONFIG"]?.trim() || undefined;
+  const { configDir } = resolveOwnFolders(env, homeDir, process.platform);
+  const path = named === undefined ? join(configDir, FILE_NAME) : resolveUserPath(named, homeDir);
+  return { path: path === devNull ? undefined : path, isNamed: named !== undefined };
+}
+
+/** What the configuration file says; `undefined` where there is none. Throws `CONFIG_INVALID`. */
+export async function readSettingsFile(
   env: Environment,
   overrides: ConfigOverrides,
 ): Promise<SettingsFile | undefined> {
   const homeDir = resolveHomeDir(env);
-  const named = overrides.MCP_BRIDGE_CONFIG?.trim() || env["MCP_BRIDGE_CONFIG"]?.trim();
-  const { configDir } = resolveOwnFolders(env, homeDir, process.platform);
-  const path = named ? resolveUserPath(named, homeDir) : join(configDir, FILE_NAME);
-  if (path === devNull) return undefined;
-  const text = await readText(path, named !== undefined && named !== "");
-  if (text === undefined) return undefined;
+  const { path, isNamed } = findSettingsFile(env, overrides);
+  const text = path === undefined ? undefined : await readText(path, isNamed);
+  if (path === undefined || text === undefined) return undefined;
   const shown = shortenHome(path, homeDir);
   const { parseSettings } = await import("./settings-file.ts"); // most have no file, and start without the parser
   return { shown, folder: dirname(path), ...parseSettings(shown, text) };

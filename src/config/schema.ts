@@ -8,101 +8,156 @@ const MAX_GLOB_CHARS = 256;
 const MIN_MEMORY_BYTES = 6 * 1024 ** 2; // what the engines accept at least
 const SIZE_UNITS: Readonly<Record<string, number>> = { "": 0, b: 0, k: 1, m: 2, g: 3, t: 4 };
 
-/** A schema from text; `expected` completes the sentence "… is "x": expected". */
-function setting<T>(expected: string, parse: (text: string) => T | undefined) {
-  return z.string().transform((text, context) => {
+/** What a value looks like in the configuration file, for editors: a part of what the schema from text accepts. */
+const WRITTEN = new WeakMap<z.ZodType, z.ZodType>();
+
+/** A schema from text; `expected` completes the sentence "… is "x": expected". `written` is how a file has it. */
+function setting<T>(
+  expected: string,
+  parse: (text: string) => T | undefined,
+  written: z.ZodType = z.string().min(1),
+) {
+  const schema = z.string().transform((text, context) => {
     const value = parse(text);
     if (value === undefined) context.addIssue({ code: "custom", message: expected });
     return value as T;
   });
+  WRITTEN.set(schema, written);
+  return schema;
+}
+
+/** How a value of a setting stands in the configuration file. */
+export function writtenForm(name: SettingName): z.ZodType {
+  return WRITTEN.get(SETTINGS[name].schema) ?? z.string();
 }
 
 function choice<const T extends string>(values: readonly T[], fold: (text: string) => string) {
   const last = values.at(-1);
-  return setting(`${values.slice(0, -1).join(", ")} or ${last}`, (text) =>
-    values.find((value) => value === fold(text)),
-  );
+  const expected = `${values.slice(0, -1).join(", ")} or ${last}`;
+  return setting(expected, (text) => values.find((value) => value === fold(text)), z.enum(values));
 }
 
 function wholeNumber(unit: string, max: number) {
-  return setting(`a whole ${unit} from 1 to ${max}`, (text) => {
+  const parse = (text: string) => {
     const value = /^\d{1,15}$/.test(text) ? Number(text) : 0;
     return value >= 1 && value <= max ? value : undefined;
-  });
+  };
+  return setting(`a whole ${unit} from 1 to ${max}`, parse, z.int().min(1).max(max));
 }
 
 const seconds = wholeNumber("number of seconds", MAX_TIMER_SECONDS);
 
 function size(expected: string, minBytes: number) {
-  return setting(expected, (text) => {
+  const written = z.union([
+    z.string().regex(/^\d{1,15}(\.\d{1,6})? ?[kmgtKMGT]?([iI]?[bB])?$/),
+    z.int().min(minBytes),
+  ]);
+  const parse = (text: string) => {
     const match = /^(\d{1,15}(?:\.\d{1,6})?) ?([kmgt]?)(?:i?b)?$/i.exec(text);
     if (match === null) return undefined;
     const bytes = Math.floor(Number(match[1]) * 1024 ** (SIZE_UNITS[match[2]?.toLowerCase() ?? ""] ?? 0));
     return bytes >= minBytes && Number.isSafeInteger(bytes) ? bytes : undefined;
-  });
+  };
+  return setting(expected, parse, written);
 }
 
 const memory = size("a size of at least 6m, such as 512m or 2g (b, k, m, g, t)", MIN_MEMORY_BYTES);
 const quota = size("a size of at least 1k, such as 64m or 1g (b, k, m, g, t)", 1024);
 
-const cpus = setting("a number above 0, such as 2 or 0.5", (text) => {
-  const value = /^\d{1,4}(\.\d{1,6})?$/.test(text) ? Number(text) : 0;
-  return value > 0 ? value : undefined;
-});
+const cpus = setting(
+  "a number above 0, such as 2 or 0.5",
+  (text) => {
+    const value = /^\d{1,4}(\.\d{1,6})?$/.test(text) ? Number(text) : 0;
+    return value > 0 ? value : undefined;
+  },
+  z.number().min(0.000_001).max(9999),
+);
 
-const containerUser = setting("uid:gid in numbers and not root, such as 65534:65534", (text) => {
-  const [uid = 0, gid = 0] = /^(\d{1,10}):(\d{1,10})$/.exec(text)?.slice(1).map(Number) ?? [];
-  return uid > 0 && uid <= MAX_ID && gid <= MAX_ID ? `${uid}:${gid}` : undefined;
-});
+const containerUser = setting(
+  "uid:gid in numbers and not root, such as 65534:65534",
+  (text) => {
+    const [uid = 0, gid = 0] = /^(\d{1,10}):(\d{1,10})$/.exec(text)?.slice(1).map(Number) ?? [];
+    return uid > 0 && uid <= MAX_ID && gid <= MAX_ID ? `${uid}:${gid}` : undefined;
+  },
+  z.string().regex(/^[1-9]\d{0,9}:\d{1,10}$/),
+);
 
+const ARGUMENT = /^[^-\s]\S*$/;
 /** These end up as arguments of the engine: one that starts with a dash would be an option there. */
 const argument = (what: string) =>
-  setting(`${what}, which cannot start with "-" or contain white space`, (text) =>
-    /^[^-\s]\S*$/.test(text) ? text : undefined,
+  setting(
+    `${what}, which cannot start with "-" or contain white space`,
+    (text) => (ARGUMENT.test(text) ? text : undefined),
+    z.string().regex(ARGUMENT),
   );
 
-const flag = setting("1, true, 0 or false", (text) => {
-  const word = text.toLowerCase();
-  if (word === "1" || word === "true") return true;
-  return word === "0" || word === "false" ? false : undefined;
-});
+const flag = setting(
+  "1, true, 0 or false",
+  (text) => {
+    const word = text.toLowerCase();
+    if (word === "1" || word === "true") return true;
+    return word === "0" || word === "false" ? false : undefined;
+  },
+  z.boolean(),
+);
 
 const path = setting("a path", (text) => (text.includes("\0") ? undefined : text));
 
+/** What can stand in a list: something, and no comma. */
+const LIST_ITEM = /^[^,]*[^,\s][^,]*$/;
 const globs = (what: string, example: string) =>
-  setting(`${what} with commas between, such as ${example}`, (text) => {
-    const names = text === "" ? [] : text.split(",").map((name) => name.trim());
-    return names.every((name) => name !== "" && name.length <= MAX_GLOB_CHARS) ? names : undefined;
-  });
+  setting(
+    `${what} with commas between, such as ${example}`,
+    (text) => {
+      const names = text === "" ? [] : text.split(",").map((name) => name.trim());
+      return names.every((name) => name !== "" && name.length <= MAX_GLOB_CHARS) ? names : undefined;
+    },
+    z.array(z.string().max(MAX_GLOB_CHARS).regex(LIST_ITEM)),
+  );
 const serverGlobs = globs("server names or globs", "notes,git*");
 const toolGlobs = globs("tools or globs", "delete_*,notes/read_*");
 const askGlobs = globs("tools, globs or the word destructive", "destructive,notes/write_*");
 
-const switchOrPath = setting("1, true, 0, false or a path", (text) => {
-  const word = text.toLowerCase();
-  if (word === "1" || word === "true") return true;
-  if (word === "0" || word === "false") return false;
-  return text.includes("\0") ? undefined : text;
-});
+const switchOrPath = setting(
+  "1, true, 0, false or a path",
+  (text) => {
+    const word = text.toLowerCase();
+    if (word === "1" || word === "true") return true;
+    if (word === "0" || word === "false") return false;
+    return text.includes("\0") ? undefined : text;
+  },
+  z.union([z.boolean(), z.string().min(1)]),
+);
 
-const port = setting("a port from 0 to 65535; 0 is any that is free", (text) => {
-  const value = /^\d{1,5}$/.test(text) ? Number(text) : -1;
-  return value >= 0 && value <= 65_535 ? value : undefined;
-});
+const port = setting(
+  "a port from 0 to 65535; 0 is any that is free",
+  (text) => {
+    const value = /^\d{1,5}$/.test(text) ? Number(text) : -1;
+    return value >= 0 && value <= 65_535 ? value : undefined;
+  },
+  z.int().min(0).max(65_535),
+);
 
 const host = setting("an address or a name of this machine, such as 127.0.0.1 or 0.0.0.0", (text) =>
   /^[\w.:-]{1,253}$/.test(text.replace(/^\[(.*)\]$/, "$1")) ? text.replace(/^\[(.*)\]$/, "$1") : undefined,
 );
 
-const urlPath = setting("a path such as /mcp", (text) =>
-  text.length <= 256 && /^(\/[\w.~-]+)+$/.test(text) ? text : undefined,
+const URL_PATH = /^(\/[\w.~-]+)+$/;
+const urlPath = setting(
+  "a path such as /mcp",
+  (text) => (text.length <= 256 && URL_PATH.test(text) ? text : undefined),
+  z.string().max(256).regex(URL_PATH),
 );
 
 const list = (expected: string, pattern: RegExp) =>
-  setting(`${expected} with commas between`, (text) => {
-    const names = text === "" ? [] : text.split(",").map((name) => name.trim());
-    return names.every((name) => pattern.test(name)) ? names : undefined;
-  });
+  setting(
+    `${expected} with commas between`,
+    (text) => {
+      const names = text === "" ? [] : text.split(",").map((name) => name.trim());
+      return names.every((name) => pattern.test(name)) ? names : undefined;
+    },
+    z.array(z.string().regex(pattern.flags === "" ? pattern : LIST_ITEM)), // JSON Schema knows no flags
+  );
 const hostNames = list(
   "host names or addresses, such as tools.example.com or [fd00::1]:8848,",
   /^(\[[0-9a-f:.]+\]|[a-z0-9_](?:[a-z0-9_.-]{0,252}))(?::\d{1,5})?$/i,

@@ -45,7 +45,7 @@ export function parseSettings(shown: string, written: string): ParsedSettings {
     return `${shown}:${before.length}:${(before.at(-1)?.length ?? 0) + 1}`;
   };
   const errors: ParseError[] = [];
-  const root = parseTree(text, errors, { allowTrailingComma: true, allowEmptyContent: true });
+  const root = parseText(shown, text, errors);
   const [first] = errors;
   if (first !== undefined) throw invalid([`${place(first.offset)}: ${describeSyntax(first)}`]);
   const found = new Map<SettingName, { text: string; offset: number }>();
@@ -58,6 +58,16 @@ export function parseSettings(shown: string, written: string): ParsedSettings {
     texts: Object.fromEntries([...found].map(([name, value]) => [name, value.text])),
     places: Object.fromEntries([...found].map(([name, value]) => [name, place(value.offset)])),
   };
+}
+
+/** The parser calls itself for each level. */
+function parseText(shown: string, text: string, errors: ParseError[]): Node | undefined {
+  try {
+    return parseTree(text, errors, { allowTrailingComma: true, allowEmptyContent: true });
+  } catch (error) {
+    if (error instanceof RangeError) throw invalid([`${shown}: it is nested too deeply`]);
+    throw error;
+  }
 }
 
 function readGroup(
@@ -86,7 +96,12 @@ function readGroup(
       const text = toText(value, isList);
       if (text === undefined) {
         const expected = isList ? "an array of texts without commas" : "one value";
-        fault(`${JSON.stringify(key)} is ${shownValue(value)}: expected ${expected}`, value.offset);
+        const culprit = isList ? (value.children ?? []).find(isNoName) : undefined;
+        const what = culprit === undefined ? "is" : "has";
+        fault(
+          `${JSON.stringify(key)} ${what} ${shownValue(culprit ?? value)}: expected ${expected}`,
+          (culprit ?? value).offset,
+        );
       } else found.set(name, { text, offset: value.offset });
     }
     seen.add(key);
@@ -100,6 +115,10 @@ function toText({ type, value, children = [] }: Node, isList: boolean): string |
   if (type !== "array") return undefined;
   const names = children.map((child) => (child.type === "string" ? String(child.value).trim() : ","));
   return names.some((each) => each.includes(",")) ? undefined : joinNames(names);
+}
+
+function isNoName({ type, value }: Node): boolean {
+  return type !== "string" || String(value).includes(",");
 }
 
 /** One empty name is not the same as none. */

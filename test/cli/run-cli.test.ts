@@ -1,5 +1,8 @@
 import { describe, expect, test } from "bun:test";
+import { root } from "../../src/cli/root.ts";
 import { CliWorld } from "../helpers/cli-world.ts";
+
+const COMMANDS = Object.keys(root.subCommands ?? {}).join(", ");
 
 describe("help and version", () => {
   test.each([
@@ -33,11 +36,11 @@ describe("a mistake", () => {
     ["srve", 'unknown command "srve"\nDid you mean "serve"?'],
     [
       "frobnicate",
-      'unknown command "frobnicate"\nThe commands are: serve, run, servers, tools, call, auth, memory, trust. Type "sandpy --help" for more.',
+      `unknown command "frobnicate"\nThe commands are: ${COMMANDS}. Type "sandpy --help" for more.`,
     ],
     [
       "constructor",
-      'unknown command "constructor"\nThe commands are: serve, run, servers, tools, call, auth, memory, trust. Type "sandpy --help" for more.',
+      `unknown command "constructor"\nThe commands are: ${COMMANDS}. Type "sandpy --help" for more.`,
     ],
     ["help rnu", 'unknown command "rnu"\nDid you mean "run"?'],
     ["--verison", 'unknown flag "--verison"\nDid you mean "--version"?'],

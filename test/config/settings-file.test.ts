@@ -190,7 +190,7 @@ describe("a file that is wrong", () => {
     ],
     [
       '{"policy": {"tools": {"deny": ["a,b"]}}}',
-      '1:31: "policy.tools.deny" is an array: expected an array of texts without commas',
+      '1:32: "policy.tools.deny" has "a,b": expected an array of texts without commas',
     ],
     [
       '{"policy": {"tools": {"deny": [""]}}}',
