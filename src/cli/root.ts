@@ -18,6 +18,7 @@ export const root = defineCommand<ArgsDef>({
     call: () => import("./call/call.ts").then((module) => module.callCommand),
     auth: () => import("./auth.ts").then((module) => module.authCommand),
     memory: () => import("./memory/memory.ts").then((module) => module.memoryCommand),
+    doctor: () => import("./doctor.ts").then((module) => module.doctorCommand),
     trust: () => import("./trust.ts").then((module) => module.trustCommand),
     config: () => import("./config/config.ts").then((module) => module.configCommand),
   },

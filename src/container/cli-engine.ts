@@ -3,8 +3,12 @@ import { BridgeError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import type { ContainerEngine, EngineInfo, Sandbox, SandboxSpec } from "./engine.ts";
 import { callEngine, type EngineAnswer, lastLine, startClient } from "./engine-call.ts";
+import { record } from "./facts.ts";
+import { ImageStore } from "./image-store.ts";
+import { type OciRuntimeFacts, parseDockerRuntime, parsePodmanRuntime } from "./oci-runtime.ts";
 import { removeOrphans } from "./orphans.ts";
 import { type Owner, renderLabels } from "./owner.ts";
+import { parseJson } from "./parse-json.ts";
 import { buildRunArgs, checkImage, type HardLimits } from "./run-args.ts";
 import { ClientSandbox } from "./sandbox.ts";
 
@@ -34,12 +38,31 @@ let containersStarted = 0;
 /** Podman or docker behind its command line. Arguments are passed as a list; no shell is involved. */
 export class CliEngine implements ContainerEngine {
   readonly info: EngineInfo;
+  readonly executable: string;
+  readonly images: ImageStore;
   readonly #options: CliEngineOptions;
   readonly #imageVolumes = new Map<string, readonly string[]>();
 
   constructor(options: CliEngineOptions) {
     this.info = options.info;
+    this.executable = options.executable;
     this.#options = options;
+    this.images = new ImageStore(options.info, (...command) => this.#call(...command));
+  }
+
+  async describeRuntime(signal: AbortSignal): Promise<OciRuntimeFacts | undefined> {
+    const { info, timeoutMs } = this.#options;
+    const ask = async (...args: string[]) => parseJson((await this.#call(args, timeoutMs, signal)).stdout);
+    if (info.engine === "podman") {
+      const chosen = info.ociRuntime === undefined ? [] : ["--runtime", info.ociRuntime];
+      return parsePodmanRuntime(await ask(...chosen, "info", "--format", "json"));
+    }
+    const [version, docker] = await Promise.all([
+      ask("version", "--format", "{{json .}}"),
+      ask("info", "--format", "{{json .}}"),
+    ]);
+    const name = info.ociRuntime ?? record(docker)["DefaultRuntime"];
+    return typeof name === "string" && name !== "" ? parseDockerRuntime(version, name) : undefined;
   }
 
   async start(spec: SandboxSpec, signal: AbortSignal): Promise<Sandbox> {

@@ -33,13 +33,36 @@ type EngineName = EngineInfo["engine"];
  * `ENGINE_NOT_FOUND` listing what was tried, or with `ENGINE_TIMEOUT` when the only one that was tried hangs.
  */
 export async function detectEngine(options: DetectOptions, signal: AbortSignal): Promise<ContainerEngine> {
+  return (await createFinder(options)).findFirst(signal);
+}
+
+/** What was found of one engine that was asked for. */
+export interface EngineSurvey {
+  readonly name: EngineName;
+  /** Absolute path of its client; `undefined` when there is none. */
+  readonly executable: string | undefined;
+  /** The ways to run it, best first; none when it is of no use. */
+  readonly engines: readonly ContainerEngine[];
+  /** Why it is of no use. */
+  readonly refusal: Refusal | undefined;
+}
+
+/** Looks at every engine that {@link detectEngine} would try, in its order, also after one that answers. */
+export async function surveyEngines(
+  options: DetectOptions,
+  signal: AbortSignal,
+): Promise<readonly EngineSurvey[]> {
+  return (await createFinder(options)).surveyAll(signal);
+}
+
+async function createFinder(options: DetectOptions): Promise<EngineFinder> {
   const cache = await openPrivateCache(options.env);
   const [owner, hardLimits] = await Promise.all([describeOwner(), readHardLimits()]);
   const { env, log, answerTimeoutMs: timeoutMs = ANSWER_TIMEOUT_MS } = options;
   // At each start: a bridge runs for days, and what lies in a cache may be cleaned away meanwhile.
   const installProfile = async () => installSeccompProfile(await openPrivateCache(env));
   const shared = { env, log, timeoutMs, owner, hardLimits, installProfile };
-  return new EngineFinder(options, shared, cache).findFirst(signal);
+  return new EngineFinder(options, shared, cache);
 }
 
 /** What the engines of one detection have in common. */
@@ -65,6 +88,17 @@ class EngineFinder {
       if (engine !== undefined) return engine;
     }
     throw await describeFailure(this.#refusals);
+  }
+
+  surveyAll(signal: AbortSignal): Promise<readonly EngineSurvey[]> {
+    return Promise.all(
+      this.#names.map(async (name) => ({
+        name,
+        executable: await findProgram(name, this.#shared.env),
+        engines: await this.#find(name, signal),
+        refusal: this.#refusals.get(name),
+      })),
+    );
   }
 
   /** The ways to run this engine, best first; none when it is of no use. */

@@ -1,4 +1,6 @@
 import type { Closable } from "../core/lifecycle.ts";
+import type { ImageStore } from "./image-store.ts";
+import type { OciRuntimeFacts } from "./oci-runtime.ts";
 
 /** What one sandbox may use. The isolation flags are not here: they are always on. */
 export interface SandboxLimits {
@@ -61,6 +63,11 @@ export interface EngineInfo {
 /** A container engine that was found and answers. */
 export interface ContainerEngine {
   readonly info: EngineInfo;
+  /** Absolute path of the engine's client. */
+  readonly executable: string;
+  readonly images: ImageStore;
+  /** The OCI runtime that starts containers, as the engine describes it; `undefined` where it does not. */
+  describeRuntime(signal: AbortSignal): Promise<OciRuntimeFacts | undefined>;
   /**
    * Starts a container. Resolves when the engine's client runs; an engine that then fails shows in `ended`.
    * The signal stops the start, not the container.

@@ -35,12 +35,16 @@ export async function findProgram(name: string, env: Env): Promise<string | unde
   return findIn(name, (env["PATH"] ?? "").split(delimiter));
 }
 
+/** The same, also where the system keeps what is no command for users. */
+export async function findSystemProgram(name: string, env: Env): Promise<string | undefined> {
+  return findIn(name, [...(env["PATH"] ?? "").split(delimiter), ...SYSTEM_FOLDERS]);
+}
+
 /** The OCI runtimes of the ordinary kind (containers, not virtual machines) that this machine has: name → path. */
 export async function findOciRuntimes(env: Env): Promise<ReadonlyMap<string, string>> {
-  const folders = [...(env["PATH"] ?? "").split(delimiter), ...SYSTEM_FOLDERS];
   const found = new Map<string, string>();
   for (const name of OCI_RUNTIMES) {
-    const path = await findIn(name, folders);
+    const path = await findSystemProgram(name, env);
     if (path !== undefined) found.set(name, path);
   }
   return found;

@@ -1,0 +1,192 @@
+import type { Config } from "../../config/config.ts";
+import type { ContainerEngine } from "../../container/engine.ts";
+import type { ImageFacts } from "../../container/image-facts.ts";
+import { BridgeError, toBridgeError } from "../../core/errors.ts";
+import { parseView, type SandboxView, VIEW_COMMAND } from "../../kernel/probes.ts";
+import { describeEngine } from "./engine-findings.ts";
+import { type Finding, findingOf } from "./finding.ts";
+import { tryLimits } from "./limit-findings.ts";
+import { type ProbeRun, probeSpec, runProbe } from "./run-probe.ts";
+import { judgeView } from "./sandbox-findings.ts";
+
+/** The engine's own failure, the OCI runtime's, and a program that is not in the image: see `SandboxExit`. */
+const NOT_STARTED: readonly unknown[] = [125, 126, 127];
+const NOT_FOUND = 127;
+const ARCHITECTURES: Readonly<Record<string, string>> = { x64: "amd64", arm64: "arm64" };
+
+/** Whether a container started, and what was seen in it. */
+export interface SandboxExamination {
+  readonly didStart: boolean;
+  readonly findings: readonly Finding[];
+}
+
+/** Looks at the image, starts a container of it as the bridge would, and looks at that from the inside. */
+export async function examineSandbox(
+  first: ContainerEngine,
+  config: Config,
+  signal: AbortSignal,
+): Promise<SandboxExamination> {
+  const image = await describeOrRefuse(first, config, signal);
+  if (image instanceof BridgeError) {
+    const findings = [findingOf("image", image), ...(await describeEngine(first, signal))];
+    return { didStart: false, findings };
+  }
+  if (image === undefined) {
+    const findings = [missingImage(first, config), ...(await describeEngine(first, signal))];
+    return { didStart: false, findings };
+  }
+  const shown = describeImage(config.image, image);
+  const started = await startAny(first, config, signal);
+  if ("failure" in started) {
+    const findings = [
+      shown,
+      ...(await describeEngine(first, signal)),
+      explainStart(started, image, first, config),
+    ];
+    return { didStart: false, findings };
+  }
+  const { engine, view } = started;
+  const [described, limits] = await Promise.all([
+    describeEngine(engine, signal),
+    tryLimits(engine, config, signal),
+  ]);
+  return {
+    didStart: true,
+    findings: [shown, ...described, startFinding(first, engine), ...judgeView(view), ...limits],
+  };
+}
+
+/** The image's facts, or why its name is none. */
+async function describeOrRefuse(
+  engine: ContainerEngine,
+  { image }: Config,
+  signal: AbortSignal,
+): Promise<ImageFacts | BridgeError | undefined> {
+  try {
+    return await engine.images.describe(image, signal);
+  } catch (error) {
+    if (error instanceof BridgeError && error.code === "CONFIG_INVALID") return error;
+    throw error;
+  }
+}
+
+function missingImage({ info }: ContainerEngine, { image }: Config): Finding {
+  return {
+    check: "image",
+    status: "problem",
+    found: `${JSON.stringify(image)} is not here`,
+    remedy: "Pull it, or set MCP_BRIDGE_IMAGE to an image that is there.",
+    command: `${info.engine} pull ${image}`,
+    facts: { name: image, present: false },
+  };
+}
+
+function describeImage(name: string, facts: ImageFacts): Finding {
+  const { id, digests, labels, bytes, created, platform } = facts;
+  const own = `linux/${ARCHITECTURES[process.arch] ?? process.arch}`;
+  const size = `${Math.round(bytes / 1e6)} MB`;
+  const common = {
+    check: "image",
+    facts: { name, present: true, id, digests, labels, bytes, created: created ?? null, platform },
+  } as const;
+  if (platform !== own) {
+    return {
+      ...common,
+      status: "warning",
+      found: `${JSON.stringify(name)} is for ${platform}, and this machine is ${own}: it is emulated, if it runs at all`,
+      remedy: "Name an image for this machine with MCP_BRIDGE_IMAGE.",
+    };
+  }
+  const digest = (digests[0]?.split("@")[1] ?? id).slice(0, 19);
+  return { ...common, status: "ok", found: `${JSON.stringify(name)}, ${size}, ${digest}…` };
+}
+
+type Started =
+  | { readonly engine: ContainerEngine; readonly view: SandboxView }
+  | { readonly failure: ProbeRun };
+
+/** As the bridge does: with the first way to run the engine that starts a container, and remembers another than the first. */
+async function startAny(first: ContainerEngine, config: Config, signal: AbortSignal): Promise<Started> {
+  const spec = probeSpec(config, VIEW_COMMAND);
+  const run = await runProbe(first, spec, signal);
+  const view = parseView(run.stdout);
+  if (view !== undefined) return { engine: first, view };
+  if (!NOT_STARTED.includes(run.code)) return { failure: run };
+  for (const engine of await first.alternatives(signal)) {
+    const view = parseView((await runProbe(engine, spec, signal)).stdout);
+    if (view === undefined) continue;
+    await engine.prefer();
+    return { engine, view };
+  }
+  return { failure: run };
+}
+
+function startFinding({ info: first }: ContainerEngine, { info: used }: ContainerEngine): Finding {
+  const isFirst = first.engine === used.engine && first.ociRuntime === used.ociRuntime;
+  const facts = { engine: used.engine, ociRuntime: used.ociRuntime ?? null };
+  if (isFirst)
+    return { check: "sandbox", status: "ok", found: "a container starts with the bridge's own flags", facts };
+  const name = ({ engine, ociRuntime }: typeof first) =>
+    `${engine}${ociRuntime === undefined ? "" : ` with ${ociRuntime}`}`;
+  return {
+    check: "sandbox",
+    status: "warning",
+    found: `${name(first)} starts no container here; ${name(used)} does, and is used`,
+    remedy: "Nothing has to be done; to save the vain try, choose it in the settings.",
+    command:
+      first.engine === used.engine
+        ? `export MCP_BRIDGE_OCI_RUNTIME=${used.ociRuntime}`
+        : `export MCP_BRIDGE_RUNTIME=${used.engine}`,
+    facts,
+  };
+}
+
+function explainStart(
+  { failure: { code, stderr } }: { readonly failure: ProbeRun },
+  { platform }: ImageFacts,
+  { info: { engine } }: ContainerEngine,
+  { image, ociRuntime }: Config,
+): Finding {
+  const words =
+    stderr
+      .split("\n")
+      .findLast((line) => line.trim() !== "")
+      ?.slice(0, 300) ?? "it said nothing";
+  const facts = { exitCode: code, platform, stderr: stderr.slice(-2000) };
+  const runtime = ociRuntime === undefined ? "" : `--runtime ${ociRuntime} `;
+  const tryIt = (program: string) =>
+    engine === "podman"
+      ? `podman ${runtime}run --rm --network none ${program}`
+      : `docker run ${runtime}--rm --network none ${program}`;
+  const common = { check: "sandbox", status: "problem", facts } as const;
+  if (code === NOT_FOUND) {
+    return {
+      ...common,
+      found: `the image ${JSON.stringify(image)} has no python3 on its PATH: ${words}`,
+      remedy: "Name an image with Python 3.9 or newer with MCP_BRIDGE_IMAGE, such as python:3.14-slim.",
+      command: tryIt(`--entrypoint python3 ${image} --version`),
+    };
+  }
+  if (NOT_STARTED.includes(code)) {
+    return {
+      ...common,
+      found: `${engine} starts no container of ${JSON.stringify(image)} (exit code ${code}): ${words}`,
+      remedy:
+        ociRuntime === undefined
+          ? `See whether ${engine} starts a plain one.`
+          : `MCP_BRIDGE_OCI_RUNTIME is ${JSON.stringify(ociRuntime)}: unset it, or see whether it starts a plain one.`,
+      command: tryIt(`${image} true`),
+    };
+  }
+  return {
+    ...common,
+    found: `python3 of the image ${JSON.stringify(image)} ended with ${code ?? "a signal"}: ${words}`,
+    remedy: "It has to be CPython 3.9 or newer; name another image with MCP_BRIDGE_IMAGE.",
+    command: tryIt(`--entrypoint python3 ${image} --version`),
+  };
+}
+
+/** What a failure of the engine or of the settings says, as a finding. */
+export function sandboxFailure(error: unknown): Finding {
+  return findingOf("sandbox", toBridgeError(error));
+}

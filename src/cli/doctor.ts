@@ -1,0 +1,137 @@
+import { defineCommand } from "citty";
+import type { Finding, FindingStatus } from "../app/doctor/finding.ts";
+import type { Config } from "../config/config.ts";
+import { loadConfig } from "../config/load.ts";
+import { loadSettings } from "../config/load-file.ts";
+import { SETTING_NAMES } from "../config/schema.ts";
+import { type BridgeError, toBridgeError } from "../core/errors.ts";
+import { createLog } from "../core/log.ts";
+import { type CliContext, type CliIo, STOP_SIGNALS, type StopSignal } from "./context.ts";
+import { print, printJson } from "./output.ts";
+import { addressed, printable } from "./printable.ts";
+import { terminalWidth } from "./table.ts";
+
+const EXIT_PROBLEM = 1;
+
+/** `sandpy doctor` */
+export const doctorCommand = defineCommand({
+  meta: {
+    name: "doctor",
+    description: "Check the engine, the sandbox and the rest, and say what mends what is wrong.",
+  },
+  args: { json: { type: "boolean", description: "print JSON" } },
+  run: ({ args, data }) => doctor(args.json === true, data),
+});
+
+async function doctor(json: boolean, { io }: CliContext): Promise<number> {
+  const { config, settingsFault } = await loadWhatHolds(io.env);
+  const stop = new AbortController();
+  let stopped: StopSignal | undefined;
+  const forget = io.onStopSignal((signal) => {
+    stopped ??= signal;
+    stop.abort();
+  });
+  try {
+    // What an engine logs on the way is in the findings, where it matters.
+    const log = createLog("ERROR", (line) => io.stderr.write(line));
+    const { examine } = await import("../app/doctor/doctor.ts");
+    const findings = await examine({ config, settingsFault, selfPath: io.selfPath, log }, stop.signal);
+    const isWell = findings.every(({ status }) => status !== "problem");
+    const written = json
+      ? await printJson(io, describe(findings))
+      : await print(io, render(findings, terminalWidth(io.stdout)));
+    return isWell ? written : EXIT_PROBLEM;
+  } catch (error) {
+    if (stopped !== undefined) return 128 + STOP_SIGNALS[stopped];
+    throw error;
+  } finally {
+    forget();
+  }
+}
+
+/** The settings; where they are broken, what is wrong and those that hold without the broken part. */
+async function loadWhatHolds(
+  env: CliIo["env"],
+): Promise<{ readonly config: Config; readonly settingsFault: BridgeError | undefined }> {
+  try {
+    return { config: await loadSettings(env), settingsFault: undefined };
+  } catch (error) {
+    return { config: loadConfig(withoutFaults(env)), settingsFault: toBridgeError(error) };
+  }
+}
+
+/** Without the settings that are refused for themselves; without all, where they only do not go together. */
+function withoutFaults(env: CliIo["env"]): CliIo["env"] {
+  const isSetting = (name: string) => (SETTING_NAMES as readonly string[]).includes(name);
+  const others = Object.fromEntries(Object.entries(env).filter(([name]) => !isSetting(name)));
+  const sound = Object.entries(env).filter(
+    ([name, value]) => isSetting(name) && isAccepted({ ...others, [name]: value }),
+  );
+  const kept = { ...others, ...Object.fromEntries(sound) };
+  return isAccepted(kept) ? kept : others;
+}
+
+function isAccepted(env: CliIo["env"]): boolean {
+  try {
+    loadConfig(env);
+    return true;
+  } catch {
+    return false; // what is wrong is said already
+  }
+}
+
+function describe(findings: readonly Finding[]) {
+  const count = (status: FindingStatus) => findings.filter((finding) => finding.status === status).length;
+  return {
+    ok: count("problem") === 0,
+    problems: count("problem"),
+    warnings: count("warning"),
+    findings: findings.map(({ check, status, found, remedy, command, facts }) => ({
+      check,
+      status,
+      found,
+      remedy: remedy === undefined ? null : addressed(remedy),
+      command: command ?? null,
+      facts: facts ?? {},
+    })),
+  };
+}
+
+function render(findings: readonly Finding[], width: number | undefined): string {
+  const statusWidth = Math.max(...findings.map(({ status }) => status.length));
+  const checkWidth = Math.max(...findings.map(({ check }) => check.length));
+  const indent = " ".repeat(statusWidth + checkWidth + 4);
+  const lines = findings.flatMap(({ check, status, found, remedy, command }) => {
+    const head = `${status.padEnd(statusWidth)}  ${check.padEnd(checkWidth)}  `;
+    const mends = [
+      ...(remedy === undefined ? [] : wrap(printable(addressed(remedy)), indent, width)),
+      // Never broken: it is copied.
+      ...(command === undefined ? [] : [`${indent}$ ${printable(command)}`]),
+    ];
+    const [first = "", ...rest] = found.split("\n").flatMap((line) => wrap(printable(line), indent, width));
+    return [head + first.slice(indent.length), ...rest, ...mends];
+  });
+  return `${lines.join("\n")}\n\n${summarize(findings)}\n`;
+}
+
+function summarize(findings: readonly Finding[]): string {
+  const count = (status: FindingStatus, word: string) => {
+    const number = findings.filter((finding) => finding.status === status).length;
+    return number === 0 ? [] : [`${number} ${word}${number === 1 ? "" : "s"}`];
+  };
+  const parts = [...count("problem", "problem"), ...count("warning", "warning")];
+  return parts.length === 0 ? "Everything is as it should be." : `${parts.join(", ")}.`;
+}
+
+/** Lines of words, each behind `indent`; without a width one line, for whoever reads it is a program. */
+function wrap(text: string, indent: string, width: number | undefined): string[] {
+  const room = Math.max(30, (width ?? Number.POSITIVE_INFINITY) - indent.length);
+  const lines = [""];
+  for (const word of text.split(" ")) {
+    const last = lines.at(-1) ?? "";
+    if (last === "") lines[lines.length - 1] = word;
+    else if (Bun.stringWidth(`${last} ${word}`) <= room) lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  return lines.map((line) => indent + line);
+}
