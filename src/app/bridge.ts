@@ -207,11 +207,15 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
       });
     },
     async serveHttp() {
-      const [{ serveHttp }, { createHealthRoutes }, upstreamServers] = await Promise.all([
-        import("./http-service.ts"),
-        import("./health-routes.ts"),
-        loadUpstream(),
-      ]);
+      const [{ serveHttp }, { createHealthRoutes }, { openBoard }, { createSessionRoutes }, rooms] =
+        await Promise.all([
+          import("./http-service.ts"),
+          import("./health-routes.ts"),
+          import("./open-board.ts"),
+          import("../mcp/http/session-routes.ts"),
+          loadRooms(),
+        ]);
+      const { handles, upstream: upstreamServers } = rooms;
       const health = createHealthRoutes({
         events,
         launcher,
@@ -219,16 +223,12 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
         isMetricsOpen: config.http.metricsOpen,
       });
       scope.add("the metrics", health.close);
-      const routes: HttpRoutes[] = [health.routes];
+      const board = openBoard({ events, handles, admins: config.http.admins });
+      scope.add("the list of sessions", board.close);
+      const routes: HttpRoutes[] = [health.routes, createSessionRoutes(board, log)];
       if (config.http.dashboard) {
         const { createDashboardRoutes } = await import("./dashboard-routes.ts");
-        const dashboard = createDashboardRoutes({
-          events,
-          handles: (await loadRooms()).handles,
-          upstream: upstreamServers,
-          admins: config.http.admins,
-          log,
-        });
+        const dashboard = createDashboardRoutes({ board, upstream: upstreamServers, log });
         scope.add("the dashboard", dashboard.close);
         routes.push(dashboard.routes);
       }

@@ -1,19 +1,13 @@
-import type { BridgeEvents } from "../core/bridge-events.ts";
-import { type Caller, LOCAL_CALLER } from "../core/caller.ts";
 import type { Closable } from "../core/lifecycle.ts";
 import type { Log } from "../core/log.ts";
 import { createDashboard, type Dashboard } from "../mcp/dashboard/dashboard.tsx";
-import type { SessionControl } from "../mcp/dashboard/port.ts";
+import type { SessionBoard } from "../mcp/dashboard/session-board.ts";
 import type { HttpRoutes } from "../mcp/http/http-env.ts";
-import type { SessionHandles } from "../session/handles.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 
 export interface DashboardRoutesOptions {
-  readonly events: BridgeEvents;
-  readonly handles: Pick<SessionHandles, "byId" | "drop">;
+  readonly board: SessionBoard;
   readonly upstream: Pick<Upstream, "health">;
-  /** Names of tokens, or whole ids, of those who see the sessions of all. */
-  readonly admins: readonly string[];
   readonly log: Log;
 }
 
@@ -23,8 +17,7 @@ export interface DashboardRoutes extends Closable {
 }
 
 /** The dashboard, joined with what it shows. The caller closes it. */
-export function createDashboardRoutes(options: DashboardRoutesOptions): DashboardRoutes {
-  const { events, handles, upstream, admins, log } = options;
+export function createDashboardRoutes({ board, upstream, log }: DashboardRoutesOptions): DashboardRoutes {
   const dashboards: Dashboard[] = [];
   const close = async () => {
     await Promise.all(dashboards.map((dashboard) => dashboard.close()));
@@ -32,8 +25,8 @@ export function createDashboardRoutes(options: DashboardRoutesOptions): Dashboar
   return {
     routes(app, { isAuthRequired, identify }) {
       const dashboard = createDashboard({
-        source: { events, sessions: createControl(handles), servers: () => upstream.health() },
-        access: { isAuthRequired, identify, isAdmin: (caller) => isAdmin(caller, admins) },
+        source: { board, servers: () => upstream.health() },
+        access: { isAuthRequired, identify },
         log,
       });
       dashboards.push(dashboard);
@@ -41,30 +34,5 @@ export function createDashboardRoutes(options: DashboardRoutesOptions): Dashboar
     },
     close,
     [Symbol.asyncDispose]: close,
-  };
-}
-
-/** A subject of an issuer is meant only by the whole id: which name it has there, others may choose. */
-function isAdmin({ id }: Caller, admins: readonly string[]): boolean {
-  return id === LOCAL_CALLER.id || admins.some((admin) => id === admin || id === `token:${admin}`);
-}
-
-function createControl(handles: DashboardRoutesOptions["handles"]): SessionControl {
-  return {
-    async act(sessionId, action) {
-      const found = handles.byId(sessionId);
-      if (found === undefined) return false;
-      switch (action) {
-        case "interrupt":
-          return found.session.interrupt();
-        case "reset":
-          await found.session.reset();
-          return true;
-        case "end":
-          await handles.drop(found.handle, "ended");
-          return true;
-      }
-    },
-    memoryBytes: async (sessionId) => handles.byId(sessionId)?.session.measure(),
   };
 }

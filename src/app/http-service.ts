@@ -15,9 +15,8 @@ import { listen } from "../mcp/http/listen.ts";
 import { createMcpEndpoint } from "../mcp/http/mcp-endpoint.ts";
 import { createMetadataRoutes, metadataUrlOf } from "../mcp/http/resource-metadata.ts";
 import { createStaticTokens } from "../mcp/http/static-tokens.ts";
+import { isWildcard, urlHost } from "./http-address.ts";
 import { HttpTokens } from "./http-tokens.ts";
-
-const WILDCARDS: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
 
 export interface HttpServiceOptions {
   readonly config: Config;
@@ -73,7 +72,7 @@ export async function serveHttp(options: HttpServiceOptions): Promise<HttpServin
     log,
   });
   const listening = listen({ app, host: http.host, port: http.port });
-  url = `http://${bracketed(http.host)}:${listening.port}${http.path}`;
+  url = `http://${urlHost(http.host)}:${listening.port}${http.path}`;
   const hurry = new AbortController();
   const done = Promise.withResolvers<void>();
   const end = async () => {
@@ -122,16 +121,10 @@ function isLoopback(host: string): boolean {
 
 /** The names by which clients can mean this server. A name that leads to it is one only if somebody says so. */
 function hostsOf({ host, allowHosts, publicUrl }: HttpSettings): readonly string[] {
-  const own = WILDCARDS.has(host)
-    ? Object.values(networkInterfaces()).flatMap((all) =>
-        (all ?? []).map(({ address }) => bracketed(address)),
-      )
-    : [bracketed(host)];
+  const own = isWildcard(host)
+    ? Object.values(networkInterfaces()).flatMap((all) => (all ?? []).map(({ address }) => urlHost(address)))
+    : [urlHost(host)];
   const named = publicUrl === undefined ? [] : [new URL(publicUrl).hostname];
-  const isHere = isLoopback(host) || WILDCARDS.has(host);
+  const isHere = isLoopback(host) || isWildcard(host);
   return [...(isHere ? LOOPBACK_HOSTS : []), ...own, ...named, ...allowHosts];
-}
-
-function bracketed(host: string): string {
-  return host.includes(":") ? `[${host}]` : host;
 }

@@ -19,6 +19,7 @@ export const root = defineCommand<ArgsDef>({
     auth: () => import("./auth.ts").then((module) => module.authCommand),
     memory: () => import("./memory/memory.ts").then((module) => module.memoryCommand),
     doctor: () => import("./doctor.ts").then((module) => module.doctorCommand),
+    sessions: () => import("./sessions/sessions.ts").then((module) => module.sessionsCommand),
     trust: () => import("./trust.ts").then((module) => module.trustCommand),
     config: () => import("./config/config.ts").then((module) => module.configCommand),
   },

@@ -10,11 +10,18 @@ export interface HttpToken {
   readonly digest: Uint8Array;
 }
 
+/** A token as it is written, or `sha256:` and its hash, and whose it is. */
+export interface NamedText {
+  readonly name: string;
+  readonly token: string;
+}
+
 const NAME = /^[\w.@+-]{1,64}$/;
-/** What may stand in a header, RFC 6750, section 2.1. */
-const TOKEN = /^[\w.~+/-]{16,512}=*$/;
+/** What may stand in a header, RFC 6750, section 2.1; as long as an access token of an issuer may be. */
+const TOKEN = /^[\w.~+/-]{16,16384}=*$/;
 const HASHED = /^sha256:([0-9a-f]{64})$/i;
-const DEFAULT_NAME = "default";
+/** Of the one token that is given without a name. */
+export const DEFAULT_NAME = "default";
 const MAX_FILE_BYTES = 1024 * 1024;
 /** Others may not read it, and nobody but its owner may write it. */
 const FORBIDDEN_MODE = 0o027;
@@ -22,12 +29,17 @@ const HINT = 'Each line is "name token"; `openssl rand -hex 32` makes a token.';
 
 /** Reads `token`, or `name:token` with commas between; `undefined` where it is neither. */
 export function parseTokenList(text: string): readonly HttpToken[] | undefined {
-  const tokens = text.split(",").map((part) => {
-    if (HASHED.test(part.trim())) return toToken(DEFAULT_NAME, part.trim());
-    const [, name = DEFAULT_NAME, token = ""] = /^(?:([^:]*):)?(.*)$/.exec(part.trim()) ?? [];
-    return toToken(name, token);
-  });
+  const tokens = splitTokenList(text).map(({ name, token }) => toToken(name, token));
   return tokens.every((token) => token !== undefined) ? tokens : undefined;
+}
+
+/** The parts of such a list, as they are. */
+export function splitTokenList(text: string): readonly NamedText[] {
+  return text.split(",").map((part) => {
+    if (HASHED.test(part.trim())) return { name: DEFAULT_NAME, token: part.trim() };
+    const [, name = DEFAULT_NAME, token = ""] = /^(?:([^:]*):)?(.*)$/.exec(part.trim()) ?? [];
+    return { name, token };
+  });
 }
 
 /**
@@ -35,16 +47,28 @@ export function parseTokenList(text: string): readonly HttpToken[] | undefined {
  * token may stand `sha256:` and its hash. Throws `CONFIG_INVALID`; what the file says is in no message but names.
  */
 export async function loadTokenFile(path: string): Promise<readonly HttpToken[]> {
+  return (await loadTokenTexts(path)).map(({ made }) => made);
+}
+
+/** The same with what the file itself says, for whoever shows a token instead of checking it. */
+export async function loadTokenTexts(
+  path: string,
+): Promise<readonly (NamedText & { readonly made: HttpToken })[]> {
   const text = await readPrivate(path);
   const lines = text.trimStart().startsWith("{") ? linesOfJson(path, text) : linesOf(text);
   const tokens = lines.map(({ place, name, token }) => {
     const made = toToken(name, token);
-    if (made !== undefined) return made;
-    const message = `${path}: ${place} is not a name of at most 64 letters and a token of 16 to 512 characters`;
+    if (made !== undefined) return { name, token, made };
+    const message = `${path}: ${place} is not a name of at most 64 letters and a token of 16 to 16384 characters`;
     throw new BridgeError("CONFIG_INVALID", message, { hint: HINT });
   });
   if (tokens.length > 0) return tokens;
   throw new BridgeError("CONFIG_INVALID", `${path}: there is no token in it`, { hint: HINT });
+}
+
+/** Whether only the hash of a token stands there. */
+export function isHashed(token: string): boolean {
+  return HASHED.test(token);
 }
 
 function toToken(name: string, token: string): HttpToken | undefined {
@@ -54,10 +78,8 @@ function toToken(name: string, token: string): HttpToken | undefined {
   return TOKEN.test(token) ? { name, digest: createHash("sha256").update(token).digest() } : undefined;
 }
 
-interface TokenLine {
+interface TokenLine extends NamedText {
   readonly place: string;
-  readonly name: string;
-  readonly token: string;
 }
 
 function linesOf(text: string): readonly TokenLine[] {

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { createDashboardRoutes } from "../../src/app/dashboard-routes.ts";
+import { openBoard } from "../../src/app/open-board.ts";
 import { createBridgeEvents } from "../../src/core/bridge-events.ts";
 import type { Caller } from "../../src/core/caller.ts";
 import { createLog } from "../../src/core/log.ts";
@@ -11,13 +12,9 @@ const SESSION = { sessionId: "s1", caller: { id: "token:eve", name: "eve" } };
 function serve(caller: Caller, admins: readonly string[]) {
   const log = createLog("ERROR", () => undefined);
   const events = createBridgeEvents();
-  const dashboard = createDashboardRoutes({
-    events,
-    handles: { byId: () => undefined, drop: async () => undefined },
-    upstream: { health: async () => [] },
-    admins,
-    log,
-  });
+  const handles = { byId: () => undefined, drop: async () => undefined };
+  const board = openBoard({ events, handles, admins });
+  const dashboard = createDashboardRoutes({ board, upstream: { health: async () => [] }, log });
   const app = createHttpApp({
     path: "/mcp",
     endpoint: { handle: async () => new Response("mcp") },
@@ -44,7 +41,13 @@ function serve(caller: Caller, admins: readonly string[]) {
       headers: { host: "localhost", ...headers },
       ...(form === undefined ? {} : { method: "POST", body: new URLSearchParams(form) }),
     });
-  return { ask, [Symbol.asyncDispose]: dashboard.close };
+  return {
+    ask,
+    async [Symbol.asyncDispose]() {
+      await dashboard.close();
+      await board.close();
+    },
+  };
 }
 
 test.each([

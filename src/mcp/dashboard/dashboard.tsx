@@ -5,11 +5,10 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { Closable } from "../../core/lifecycle.ts";
 import type { Log } from "../../core/log.ts";
 import { CONTENT_SECURITY_POLICY } from "./assets.ts";
-import { createEventStream, sandboxes } from "./event-stream.ts";
-import { createFeed } from "./feed.ts";
+import { createEventStream } from "./event-stream.ts";
 import { Gauges } from "./gauges.ts";
 import { LoginPage, Page } from "./page.tsx";
-import { listsFor, sessionsOf, type Viewer } from "./parts.tsx";
+import { listsFor, type Viewer } from "./parts.tsx";
 import type { DashboardAccess, DashboardSource, SessionAction } from "./port.ts";
 import { Viewers } from "./viewers.ts";
 
@@ -62,11 +61,11 @@ const NOTES = {
 } as const;
 type Note = keyof typeof NOTES;
 
-/** Creates the dashboard, which follows what happens from now on. The caller closes it. */
+/** Creates the dashboard. The caller closes it, and the board of its source after it. */
 export function createDashboard({ source, access, log }: DashboardOptions): Dashboard {
-  const feed = createFeed(source.events);
-  const gauges = new Gauges(source);
-  const viewers = new Viewers(access);
+  const { board } = source;
+  const gauges = new Gauges(board.memory, () => source.servers());
+  const viewers = new Viewers(access, board);
   const closed = new AbortController();
   const streams = new Streams();
   const app = new Hono<DashboardEnv>();
@@ -83,12 +82,12 @@ export function createDashboard({ source, access, log }: DashboardOptions): Dash
     const viewer = await viewers.viewerOf(c);
     if (viewer === "nobody") return c.redirect("/dashboard/login", 303);
     if (viewer === "unavailable") return unavailable(c);
-    await gauges.refresh(sandboxes(feed));
+    await gauges.refresh(board.sandboxes());
     const did = c.req.query("did") ?? "";
     const note = Object.hasOwn(NOTES, did) ? NOTES[did as Note] : undefined;
     return sendPage(
       c,
-      <Page viewer={viewer} lists={listsFor(viewer, feed, gauges)} note={note} now={Date.now()} />,
+      <Page viewer={viewer} lists={listsFor(viewer, board, gauges)} note={note} now={Date.now()} />,
     );
   });
 
@@ -103,7 +102,7 @@ export function createDashboard({ source, access, log }: DashboardOptions): Dash
     }
     c.env?.keepOpen?.();
     const body = createEventStream({
-      feed,
+      board,
       gauges,
       viewer: async () => {
         const now = await viewers.viewerOf(c);
@@ -150,16 +149,15 @@ export function createDashboard({ source, access, log }: DashboardOptions): Dash
     if (asked instanceof Response) return asked;
     const { viewer, form } = asked;
     const { session, action } = form;
-    const isKnown = sessionsOf(viewer, feed).some(({ id }) => id === session);
     if (!isAction(action)) return c.text('"action" is interrupt, reset or end', 400);
-    const note = isKnown ? await act(String(session), action) : "gone";
+    const note = await act(viewer, String(session), action);
     if (c.req.header("accept") === "application/json") return c.json({ message: NOTES[note] });
     return c.redirect(`/?did=${note}`, 303);
   });
 
-  const act = async (session: string, action: SessionAction): Promise<Note> => {
+  const act = async ({ caller }: Viewer, session: string, action: SessionAction): Promise<Note> => {
     try {
-      return (await source.sessions.act(session, action)) ? action : "gone";
+      return (await board.act(caller, session, action)) === "done" ? action : "gone";
     } catch (error) {
       log.warning("the dashboard could not act on a session", { session, action, error: String(error) });
       return "failed";
@@ -178,10 +176,7 @@ export function createDashboard({ source, access, log }: DashboardOptions): Dash
     return viewers.isFormOf(c, viewer, form["token"]) ? { viewer, form } : strangePage(c);
   };
 
-  const close = async () => {
-    closed.abort();
-    feed.close();
-  };
+  const close = async () => closed.abort();
   return { app, close, [Symbol.asyncDispose]: close };
 }
 

@@ -1,6 +1,7 @@
 import type { Feed } from "./feed.ts";
 import type { Gauges } from "./gauges.ts";
 import { type ListName, type Lists, listsFor, type Viewer } from "./parts.tsx";
+import type { SessionBoard } from "./session-board.ts";
 
 /** Changes within this time are shown at once, however fast a program writes. */
 const MIN_PAUSE_MS = 400;
@@ -10,7 +11,7 @@ const LOOK_MS = 2000;
 const SILENCE_MS = 8000;
 
 export interface EventStreamOptions {
-  readonly feed: Feed;
+  readonly board: SessionBoard;
   readonly gauges: Gauges;
   /** Who looks, asked again and again: `undefined` when the token is not good any more. */
   readonly viewer: () => Promise<Viewer | undefined>;
@@ -26,7 +27,8 @@ export interface EventStreamOptions {
  * costs no memory and misses only what was in between.
  */
 export function createEventStream(options: EventStreamOptions): ReadableStream<Uint8Array> {
-  const { feed, gauges, signal } = options;
+  const { board, gauges, signal } = options;
+  const { feed } = board;
   const ended = new AbortController();
   const over = AbortSignal.any([signal, ended.signal]);
   const encoder = new TextEncoder();
@@ -52,8 +54,8 @@ export function createEventStream(options: EventStreamOptions): ReadableStream<U
         return "event: leave\ndata:\n\n";
       }
       seen = feed.version;
-      await gauges.refresh(sandboxes(feed));
-      const changes = await sent.changes(listsFor(viewer, feed, gauges));
+      await gauges.refresh(board.sandboxes());
+      const changes = await sent.changes(listsFor(viewer, board, gauges));
       const now = Date.now();
       if (changes === undefined && now - sentAt < SILENCE_MS) continue;
       sentAt = now;
@@ -82,14 +84,6 @@ export function createEventStream(options: EventStreamOptions): ReadableStream<U
     },
     { highWaterMark: 0 },
   );
-}
-
-/** The ids of all sessions with a sandbox. */
-export function sandboxes(feed: Feed): readonly string[] {
-  return feed
-    .sessions()
-    .filter(({ hasSandbox }) => hasSandbox)
-    .map(({ id }) => id);
 }
 
 interface ListChanges {

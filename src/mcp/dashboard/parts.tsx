@@ -1,11 +1,10 @@
 import type { JSX } from "hono/jsx/jsx-runtime";
 import type { Caller } from "../../core/caller.ts";
 import { Call, callKey } from "./call.tsx";
-import type { Feed } from "./feed.ts";
 import type { Gauges } from "./gauges.ts";
 import { Server, serverKey } from "./server.tsx";
+import type { SessionBoard } from "./session-board.ts";
 import { SessionCard, sessionKey } from "./session-card.tsx";
-import type { SessionView } from "./view.ts";
 
 /** Who looks at a page, and what its forms carry. */
 export interface Viewer {
@@ -31,9 +30,9 @@ const MAX_SHOWN_SESSIONS = 200;
 const MAX_SHOWN_SERVERS = 200;
 
 /** What one viewer may see. */
-export function listsFor(viewer: Viewer, feed: Feed, gauges: Gauges): Lists {
+export function listsFor(viewer: Viewer, board: SessionBoard, gauges: Gauges): Lists {
   const { isAdmin, formToken } = viewer;
-  const sessions = sessionsOf(viewer, feed).slice(0, MAX_SHOWN_SESSIONS);
+  const sessions = board.sessionsOf(viewer.caller).slice(0, MAX_SHOWN_SESSIONS);
   return {
     sessions: sessions.map((session) => {
       const memoryBytes = session.hasSandbox ? gauges.memoryBytes(session.id) : undefined;
@@ -49,15 +48,10 @@ export function listsFor(viewer: Viewer, feed: Feed, gauges: Gauges): Lists {
       signature: JSON.stringify(server),
       render: () => <Server server={server} nth={nth} />,
     })),
-    calls: feed.calls(isAdmin ? undefined : viewer.caller.id).map((call) => ({
+    calls: board.feed.calls(isAdmin ? undefined : viewer.caller.id).map((call) => ({
       key: callKey(call),
       signature: "",
       render: (now) => <Call call={call} showsCaller={isAdmin} now={now} />,
     })),
   };
-}
-
-/** The sessions that somebody may see and act on: their own, and all of them with the role for it. */
-export function sessionsOf({ caller, isAdmin }: Viewer, feed: Feed): readonly SessionView[] {
-  return feed.sessions().filter(({ callerId }) => isAdmin || callerId === caller.id);
 }

@@ -1,9 +1,9 @@
-import type { BridgeEvents } from "../../core/bridge-events.ts";
 import type { Caller } from "../../core/caller.ts";
+import type { SessionBoard } from "./session-board.ts";
 
 export type SessionAction = "interrupt" | "reset" | "end";
 
-/** What the dashboard may do with sessions, by the ids that events carry. It has checked whose they are. */
+/** What may be done with sessions, by the ids that events carry. Whose they are has been checked. */
 export interface SessionControl {
   /** Resolves with whether there was such a session, and anything to do; rejects where it failed. */
   act(sessionId: string, action: SessionAction): Promise<boolean>;
@@ -32,8 +32,7 @@ export interface ServerHealth {
 
 /** What the dashboard shows, from the rooms that have it. */
 export interface DashboardSource {
-  readonly events: BridgeEvents;
-  readonly sessions: SessionControl;
+  readonly board: SessionBoard;
   /** All servers, in order of precedence. */
   servers(): Promise<readonly ServerHealth[]>;
 }
@@ -49,6 +48,4 @@ export interface DashboardAccess {
   readonly isAuthRequired: boolean;
   /** Asked again with every request, so that a token that was taken back ends what it opened. */
   identify(token: string): Promise<TokenOwner>;
-  /** Whether somebody sees and ends the sessions of all others too. */
-  isAdmin(caller: Caller): boolean;
 }

@@ -4,6 +4,7 @@ import { LOCAL_CALLER } from "../../core/caller.ts";
 import { BrowserSessions } from "./browser-sessions.ts";
 import type { Viewer } from "./parts.tsx";
 import type { DashboardAccess, TokenOwner } from "./port.ts";
+import type { SessionBoard } from "./session-board.ts";
 
 const DEFAULT_PEER = "unknown";
 
@@ -13,10 +14,12 @@ export type ViewerAnswer = Viewer | "nobody" | "unavailable";
 /** Tells who sends a request of a browser: by a cookie of ours, by the header that MCP clients send, or as the only user there is. */
 export class Viewers {
   readonly #access: DashboardAccess;
+  readonly #board: Pick<SessionBoard, "isAdmin">;
   readonly #sessions = new BrowserSessions();
 
-  constructor(access: DashboardAccess) {
+  constructor(access: DashboardAccess, board: Pick<SessionBoard, "isAdmin">) {
     this.#access = access;
+    this.#board = board;
   }
 
   async viewerOf(c: Context): Promise<ViewerAnswer> {
@@ -67,7 +70,7 @@ export class Viewers {
     if (owner.kind === "unavailable") return "unavailable";
     if (owner.kind !== "caller") return "nobody";
     const { caller } = owner;
-    const bare = { caller, isAdmin: this.#access.isAdmin(caller), hasCookie: key !== undefined };
+    const bare = { caller, isAdmin: this.#board.isAdmin(caller), hasCookie: key !== undefined };
     return { ...bare, formToken: this.#sessions.formToken(formOwner(bare, key)) };
   }
 }

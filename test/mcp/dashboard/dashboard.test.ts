@@ -4,6 +4,7 @@ import type { Caller } from "../../../src/core/caller.ts";
 import { createLog } from "../../../src/core/log.ts";
 import { createDashboard, type Dashboard } from "../../../src/mcp/dashboard/dashboard.tsx";
 import type { DashboardAccess, ServerHealth } from "../../../src/mcp/dashboard/port.ts";
+import { createSessionBoard, type SessionBoard } from "../../../src/mcp/dashboard/session-board.ts";
 
 const HOST = "dash.example:8848";
 const BASE = `http://${HOST}`;
@@ -16,20 +17,25 @@ let acted: string[];
 let servers: ServerHealth[];
 let tokens: Map<string, Caller>;
 let dashboard: Dashboard;
+let board: SessionBoard;
 
-function open(access: Partial<DashboardAccess> = {}): Dashboard {
-  dashboard = createDashboard({
-    source: {
-      events,
-      sessions: {
-        async act(id, action) {
-          acted.push(`${action} ${id}`);
-          return true;
-        },
-        memoryBytes: async () => 40 * 1024 ** 2,
+function open(
+  access: Partial<DashboardAccess> = {},
+  isAdmin: SessionBoard["isAdmin"] = ({ name }) => name === "bob",
+): Dashboard {
+  board = createSessionBoard({
+    events,
+    control: {
+      async act(id, action) {
+        acted.push(`${action} ${id}`);
+        return true;
       },
-      servers: async () => servers,
+      memoryBytes: async () => 40 * 1024 ** 2,
     },
+    isAdmin,
+  });
+  dashboard = createDashboard({
+    source: { board, servers: async () => servers },
     access: {
       isAuthRequired: true,
       async identify(token) {
@@ -38,7 +44,6 @@ function open(access: Partial<DashboardAccess> = {}): Dashboard {
           ? { kind: "unknown", reason: "nobody has it" }
           : { kind: "caller", caller };
       },
-      isAdmin: ({ name }) => name === "bob",
       ...access,
     },
     log: createLog("ERROR", () => undefined),
@@ -55,7 +60,10 @@ beforeEach(() => {
     ["bob-token", BOB],
   ]);
 });
-afterEach(() => dashboard.close());
+afterEach(async () => {
+  await dashboard.close();
+  await board.close();
+});
 
 interface Asked {
   readonly method?: string;
@@ -152,7 +160,7 @@ describe("signing in", () => {
   });
 
   test("is not needed where the server needs none", async () => {
-    open({ isAuthRequired: false, isAdmin: () => true });
+    open({ isAuthRequired: false }, () => true);
     expect((await ask("/")).status).toBe(200);
   });
 });
@@ -363,6 +371,7 @@ describe("what happens", () => {
     })();
     await dashboard.close();
     await ended;
+    await board.close();
     expect(events.isHeard).toBe(false);
   });
 });

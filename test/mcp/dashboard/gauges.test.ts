@@ -1,23 +1,20 @@
 import { expect, test } from "bun:test";
 import { Gauges } from "../../../src/mcp/dashboard/gauges.ts";
+import { MemoryGauge } from "../../../src/mcp/dashboard/memory-gauge.ts";
 
 const ONE = { name: "notes", status: "idle", reason: null, tools: null } as const;
-const act = async () => true;
 
 test("asks once for all who look at once, and not again for a while", async () => {
   const asked: string[] = [];
-  const gauges = new Gauges({
-    sessions: {
-      act,
-      async memoryBytes(id) {
-        asked.push(id);
-        return id === "gone" ? undefined : 4096;
-      },
+  const memory = new MemoryGauge({
+    async memoryBytes(id) {
+      asked.push(id);
+      return id === "gone" ? undefined : 4096;
     },
-    async servers() {
-      asked.push("servers");
-      return [ONE];
-    },
+  });
+  const gauges = new Gauges(memory, async () => {
+    asked.push("servers");
+    return [ONE];
   });
 
   await Promise.all([gauges.refresh(["a", "gone"]), gauges.refresh(["a", "gone"])]);
@@ -32,10 +29,8 @@ test("asks once for all who look at once, and not again for a while", async () =
 });
 
 test("waits for nobody who does not answer, and bears with who fails", async () => {
-  const gauges = new Gauges({
-    sessions: { act, memoryBytes: () => new Promise(() => undefined) },
-    servers: () => Promise.reject(new Error("no file")),
-  });
+  const memory = new MemoryGauge({ memoryBytes: () => new Promise(() => undefined) });
+  const gauges = new Gauges(memory, () => Promise.reject(new Error("no file")));
   const startedAt = performance.now();
   await gauges.refresh(["a"]);
   expect(performance.now() - startedAt).toBeLessThan(5000);
