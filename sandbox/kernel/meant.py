@@ -30,8 +30,6 @@ def _servers(names: Names) -> str:
 
 def server_name(name: str, names: Names) -> str:
     """Advises about a name that may stand for a server."""
-    if not names.directory.aliases:
-        return "no MCP server is configured" if name.startswith("mcp_") else ""
     if name in names.directory.aliases:
         return f"this server is `mcp_{name}`, without import"
     if not name.startswith("mcp_"):
@@ -40,6 +38,8 @@ def server_name(name: str, names: Names) -> str:
     reason = _why_not(alias, names)
     if reason:
         return reason
+    if not names.directory.aliases:
+        return "no MCP server is configured"
     known = list(names.directory.aliases)
     near = close_matches(name, [f"mcp_{each}" for each in known], 1, 0.8)
     near += [f"mcp_{each}" for each in known if len(alias) > 2 and alias in each]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import _thread
 import os
 import sys
+import time
 from _queue import Empty, SimpleQueue
 
 from . import history, late
@@ -181,8 +182,12 @@ class Runner:
         self.console.note(self.projects.before())
         if frame.get("argv") is not None:
             sys.argv = list(frame["argv"])
-        if frame.get("filename") is not None:
-            self.namespace["__file__"] = frame["filename"]
+        name = frame.get("filename")
+        if name is not None and not name.startswith("<"):
+            self.namespace["__file__"] = name
+        if frame.get("env"):
+            os.environ.update(frame["env"])
+            time.tzset()  # the C library has read TZ before
 
     def run(self, number: int, source: str, filename: str | None) -> dict[str, Any]:
         """Runs user code; turns whatever comes of it into a `done` frame."""

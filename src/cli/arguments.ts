@@ -4,7 +4,7 @@ import { findNearest } from "../core/nearest.ts";
 
 /** Values under the declared names; a positional that may be left out is absent. */
 export interface ParsedArguments {
-  readonly values: Readonly<Record<string, string | boolean>>;
+  readonly values: Readonly<Record<string, string | boolean | readonly string[]>>;
   /** What stood after `--`, untouched, where a command takes that; else the words of a positional that takes any number. */
   readonly rest: readonly string[];
   readonly helpAsked: boolean;
@@ -17,12 +17,22 @@ export const MANY = "…";
 /** The value hint of a flag that takes names with commas between, and may be given more than once. */
 export const LIST = "a,b";
 
+/** Whether a flag may be given more than once, each time with one value: its hint ends with `…`. Its value is a list. */
+function isRepeated({ valueHint, type }: ArgDef): boolean {
+  return type === "string" && valueHint?.endsWith(MANY) === true;
+}
+
+/** The values of a flag that may be given more than once. */
+export function valuesOf(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value : [];
+}
+
 /**
  * Checks the words after a command against its declaration. Throws `USAGE` for a flag that is not declared, a value
  * that is missing or too much, and a positional that nobody expects; citty's own parser accepts all of these.
  */
 export function parseArguments(words: readonly string[], declared: ArgsDef): ParsedArguments {
-  const values: Record<string, string | boolean> = {};
+  const values: Record<string, string | boolean | readonly string[]> = {};
   const positionals = Object.keys(declared).filter(
     (name) => declared[name]?.type === "positional" && name !== REST,
   );
@@ -44,14 +54,16 @@ export function parseArguments(words: readonly string[], declared: ArgsDef): Par
     if (word === "--help" || word === "-h") helpAsked = true;
     else if (word.startsWith("-") && !/^-(\d|$)/.test(word)) {
       const { name, flag, value } = readFlag(word, declared);
-      const isList = declared[name]?.valueHint === LIST;
-      if (name in values && !isList) throw usage(`${flag} is given twice`);
-      if (declared[name]?.type === "boolean") {
+      const arg = declared[name] ?? {};
+      const isList = arg.valueHint === LIST;
+      if (name in values && !isList && !isRepeated(arg)) throw usage(`${flag} is given twice`);
+      if (arg.type === "boolean") {
         if (value !== undefined) throw usage(`${flag} takes no value, but has ${JSON.stringify(value)}`);
         values[name] = true;
       } else {
-        const given = value ?? takeValue(words, ++index, end, flag, declared[name]);
-        values[name] = name in values ? `${values[name]},${given}` : given;
+        const given = value ?? takeValue(words, ++index, end, flag, arg);
+        if (isRepeated(arg)) values[name] = [...valuesOf(values[name]), given];
+        else values[name] = name in values ? `${values[name]},${given}` : given;
       }
     } else place(word);
   }
@@ -92,9 +104,14 @@ function takeValue(words: readonly string[], index: number, end: number, flag: s
   const value = words[index];
   // A flag in its place is a value forgotten; one that starts with a dash can be given as --flag=-value.
   if (index >= end || value === undefined || (value.startsWith("-") && value !== "-")) {
-    throw usage(`${flag} needs a value`, `Type ${flag}=<${arg?.valueHint ?? "value"}>.`);
+    throw usage(`${flag} needs a value`, `Type ${flag}=<${shownHint(arg)}>.`);
   }
   return value;
+}
+
+/** What stands for the value of a flag in messages and help. */
+export function shownHint(arg: ArgDef | undefined, otherwise = "value"): string {
+  return arg?.valueHint?.replace(MANY, "") ?? otherwise;
 }
 
 function unexpected(word: string, takesRest: boolean): BridgeError {

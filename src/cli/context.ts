@@ -1,5 +1,6 @@
 import type { Readable, Writable } from "node:stream";
 import type { Config } from "../config/config.ts";
+import type { BridgeEvents } from "../core/bridge-events.ts";
 import type { Log } from "../core/log.ts";
 import type { ExecuteRequest, Outcome } from "../session/outcome.ts";
 
@@ -23,6 +24,7 @@ export interface CliIo {
 
 /** What the commands use of `app`; its `Bridge` has this shape. */
 export interface CliBridge {
+  readonly events: Pick<BridgeEvents, "listen">;
   openSession(): Promise<CliSession>;
   serveStdio(io: { readonly stdin: Readable; readonly stdout: Writable }): CliService;
   /** Resolves when it listens. */

@@ -1,5 +1,5 @@
 import type { ArgDef, ArgsDef } from "citty";
-import { MANY, REST } from "./arguments.ts";
+import { MANY, REST, shownHint } from "./arguments.ts";
 
 /** A command as its help page shows it. */
 export interface HelpPage {
@@ -50,7 +50,7 @@ function renderPositional(name: string, arg: ArgDef): string {
 
 function renderFlag(name: string, arg: ArgDef): string {
   const alias = "alias" in arg && typeof arg.alias === "string" ? `-${arg.alias}, ` : "";
-  return `${alias}--${name}${arg.type === "boolean" ? "" : ` <${arg.valueHint ?? name}>`}`;
+  return `${alias}--${name}${arg.type === "boolean" ? "" : ` <${shownHint(arg, name)}>`}`;
 }
 
 function renderRows(title: string, rows: readonly (readonly [string, string])[]): string {

@@ -12,7 +12,7 @@ export const root = defineCommand<ArgsDef>({
   },
   subCommands: {
     serve: () => import("./serve.ts").then((module) => module.serveCommand),
-    run: () => import("./run.ts").then((module) => module.runCommand),
+    run: () => import("./run/run.ts").then((module) => module.runCommand),
     servers: () => import("./servers.ts").then((module) => module.serversCommand),
     tools: () => import("./tools.ts").then((module) => module.toolsCommand),
     call: () => import("./call/call.ts").then((module) => module.callCommand),

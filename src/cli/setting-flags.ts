@@ -8,6 +8,10 @@ const MAX_SECONDS = 2_147_483; // timers hold 32 bits of milliseconds
 /** The flags of commands that run code. Each sets a setting; which one is in that setting's row. */
 export const SETTING_FLAGS = {
   config: { type: "string", valueHint: "file", description: "read settings from this file" },
+  image: { type: "string", valueHint: "name", description: "the container image" },
+  memory: { type: "string", valueHint: "size", description: "memory, such as 512m or 2g" },
+  cpus: { type: "string", valueHint: "number", description: "CPU cores, such as 2 or 0.5" },
+  pids: { type: "string", valueHint: "count", description: "processes and threads" },
   "trust-project": { type: "boolean", description: "let the servers of this project's files run, this time" },
   "allow-server": { type: "string", valueHint: LIST, description: "use only these MCP servers; globs" },
   "deny-server": { type: "string", valueHint: LIST, description: "do not use these MCP servers" },

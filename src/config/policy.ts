@@ -18,7 +18,10 @@ export interface NameRules {
 
 /** What code may ask of the upstream servers, as the user's settings say. */
 export interface AccessPolicy {
-  readonly servers: NameRules;
+  readonly servers: NameRules & {
+    /** Names or aliases of the servers that may be used at all, and where that was said; absent: everywhere is said enough. */
+    readonly only?: { readonly names: readonly string[]; readonly where: string };
+  };
   /** A pattern names tools, or a server and its tools: `server/tool`. */
   readonly tools: NameRules & {
     /** Calls that the user is asked about first. In place of a tool a pattern may have the word `destructive`. */

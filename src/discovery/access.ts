@@ -1,19 +1,26 @@
-import type { AccessPolicy, NameRule, NameRules } from "../config/policy.ts";
+import type { AccessPolicy, NameRule } from "../config/policy.ts";
 import { matchesGlob } from "../core/glob.ts";
+import { shellWord } from "../core/shell-word.ts";
 import type { Judge } from "./judges/judge.ts";
 import type { ServerDefinition, ToolPolicy, ToolRule } from "./server-definition.ts";
 
 /**
  * Refuses the servers that our own settings do not let code use. What is denied may be said by any name of a server:
- * the one it is listed under, its alias, its name in any file; what is allowed by the first alone.
+ * the one it is listed under, its alias, its name in any file; what is allowed by the first alone, and those that are
+ * named one by one by the first or the alias.
  */
-export function createAccessJudge({ allow, deny }: NameRules): Judge {
+export function createAccessJudge({ allow, deny, only }: AccessPolicy["servers"]): Judge {
   return async (server) => {
     const names = namesOf(server);
     const denied = deny.find(({ glob }) => names.some((name) => matchesGlob(glob, name)));
     if (denied !== undefined) return { kind: "forbidden", rule: describeRule(denied) };
-    if (allow === undefined || allow.globs.some((glob) => matchesGlob(glob, server.name))) return undefined;
-    return { kind: "forbidden", rule: `${allow.where}, which does not name it` };
+    if (allow !== undefined && !allow.globs.some((glob) => matchesGlob(glob, server.name))) {
+      return { kind: "forbidden", rule: `${allow.where}, which does not name it` };
+    }
+    if (only === undefined || only.names.includes(server.name) || only.names.includes(server.alias))
+      return undefined;
+    const remedy = `The user can let the program use it: ${only.where} ${shellWord([...only.names, server.name].join(","))}`;
+    return { kind: "forbidden", rule: `${only.where}, which does not name it`, remedy };
   };
 }
 

@@ -62,8 +62,8 @@ export type Availability =
     }
   /** It comes from a project that the user has not trusted, or that has `changed` since. */
   | { readonly kind: "untrusted"; readonly folder: string; readonly changed: boolean }
-  /** A policy forbids it; `rule` names the file and key. */
-  | { readonly kind: "forbidden"; readonly rule: string }
+  /** A policy forbids it; `rule` names the file and key, `remedy` what the user can do about it where that is little. */
+  | { readonly kind: "forbidden"; readonly rule: string; readonly remedy?: string }
   /** It would start the bridge itself. */
   | { readonly kind: "self" };
 

@@ -129,6 +129,8 @@ export interface ExecuteFrame {
   readonly loaded: readonly string[];
   readonly argv: readonly string[] | null;
   readonly filename: string | null;
+  /** Variables to set before it runs; absent: none. */
+  readonly env?: Readonly<Record<string, string>>;
   /** The state of what is kept in `/projects`; `null`: as in the frame before, to the same process. */
   readonly projects: string | null;
 }

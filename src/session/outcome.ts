@@ -32,14 +32,23 @@ export interface Outcome {
   readonly stateLost: boolean;
 }
 
+/** How a program is called. */
+export interface Script {
+  /** What tracebacks call it, and `__file__` unless it begins with `<`. */
+  readonly filename: string;
+  readonly argv: readonly string[];
+  /** Variables for it beside those of the sandbox. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
 /** One request to run code. */
 export interface ExecuteRequest {
   readonly code: string;
   /** Upstream servers to connect before the code runs, by name or alias. */
   readonly servers: readonly string[];
   readonly timeoutMs: number;
-  /** `sys.argv` of a script run by the command line; otherwise absent. */
-  readonly script?: { readonly filename: string; readonly argv: readonly string[] };
+  /** What is only of a program that the command line runs; otherwise absent. */
+  readonly script?: Script;
   /** Called when it is the request's turn, before anything is started for it. */
   readonly onStart?: () => void;
   /**

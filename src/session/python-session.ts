@@ -188,6 +188,7 @@ class PythonSession implements Session {
         loaded: namesOf(request.servers, servers),
         argv: request.script?.argv ?? null,
         filename: request.script?.filename ?? null,
+        ...(request.script === undefined ? {} : { env: request.script.env }),
         projects,
       };
       const startedAt = performance.now();

@@ -42,7 +42,7 @@ export function explainUnusable(
     case "forbidden":
       return {
         reason: `is forbidden by ${shortenHomes(availability.rule, home)}`,
-        remedy: "Use another server.",
+        remedy: availability.remedy ?? "Use another server.",
       };
     case "self":
       return {

@@ -40,7 +40,7 @@ test("says of each setting who set it", async () => {
   expect(settings.map(({ name }) => name)).toEqual([...SETTING_NAMES]);
   expect(of("MCP_BRIDGE_PIDS")).toEqual([7, "file", `${shown}:2:11`]);
   expect(of("MCP_BRIDGE_CPUS")).toEqual([3, "env", "MCP_BRIDGE_CPUS"]);
-  expect(of("MCP_BRIDGE_MEMORY")).toEqual(["3g", "flags", "MCP_BRIDGE_MEMORY"]);
+  expect(of("MCP_BRIDGE_MEMORY")).toEqual(["3g", "flags", "--memory"]);
   expect(of("MCP_BRIDGE_IMAGE")).toEqual(["python:3.14-slim", "default"]);
   expect(of("MCP_BRIDGE_CONFIG")).toEqual([shown, "default"]);
   expect(of("MCP_BRIDGE_DENY_TOOLS")).toEqual([

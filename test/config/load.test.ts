@@ -254,7 +254,7 @@ test("puts overrides above the environment", () => {
   const config = loadConfig({ MCP_BRIDGE_PIDS: "no number", HOME }, { MCP_BRIDGE_PIDS: "64" });
 
   expect(config.pids).toBe(64);
-  expect(faultOf({ HOME }, { MCP_BRIDGE_PIDS: "0" }).message).toStartWith('MCP_BRIDGE_PIDS is "0"');
+  expect(faultOf({ HOME }, { MCP_BRIDGE_PIDS: "0" }).message).toStartWith('--pids is "0"');
 });
 
 test("names the flag that is wrong", () => {

@@ -300,7 +300,7 @@ test("a client that gives up without word of progress hears that the user is wai
 test("sandpy run has nobody to ask, and names the rule and the setting", async () => {
   const job = home.write("job.py", `${attempt("await mcp_fx.wipe()")}\nprint((await mcp_fx.get()).data)`);
 
-  const { stdout } = await command(["run", job, "--ask", "fx/wi*"], { home });
+  const { stdout } = await command(["run", job, "--servers", "fx", "--ask", "fx/wi*"], { home });
 
   expect(stdout).toBe(
     'denied|fx.wipe: tool "wipe" of server "fx" was not called: by "fx/wi*" of --ask it needs the user\'s approval, and there is nobody to ask here (Do without it, or ask the user to change --ask.)\n{}\n',

@@ -35,7 +35,8 @@ function audited(file = auditFile()): readonly Readonly<Record<string, unknown>>
 /** Runs a program of which one statement fails, and returns what that says. */
 async function failureOf(statement: string, ...flags: string[]): Promise<string> {
   const code = `try:\n    ${statement}\nexcept runtime.MCPError as e:\n    print(e.kind, e, sep="|")`;
-  const { stdout, stderr } = await command(["run", home.write("job.py", code), ...flags], {
+  const servers = flags.includes("--servers") ? [] : ["--servers", "file-system,everything"];
+  const { stdout, stderr } = await command(["run", home.write("job.py", code), ...servers, ...flags], {
     home,
     env: config,
   });
@@ -96,10 +97,12 @@ describe("a call that the settings refuse", () => {
     configure({ policy: { servers: { allow: ["every*"] } } });
     const rule = `policy.servers.allow in ${CONFIG}, which does not name it`;
 
-    expect(await failureOf("await runtime.list_tools('file-system')")).toBe(
+    expect(await failureOf("await runtime.list_tools('file-system')", "--servers", "everything")).toBe(
       `denied|file-system: server "file-system" is forbidden by ${rule} (Use another server.)`,
     );
-    expect(await failureOf("print(runtime.discovered_servers())")).toBe("['everything']");
+    expect(await failureOf("print(runtime.discovered_servers())", "--servers", "everything")).toBe(
+      "['everything']",
+    );
     const { stdout } = await command(["servers", "--json"], { home, env: config });
     expect(JSON.parse(stdout).servers).toMatchObject([
       { name: "file-system", state: "forbidden", reason: `is forbidden by ${rule}` },
@@ -131,7 +134,10 @@ except runtime.MCPError as e:
 
   async function run(env = {}, ...flags: string[]) {
     const file = home.write("job.py", program.replace('"PATH"', JSON.stringify(notes)));
-    const { stdout, stderr } = await command(["run", file, ...flags], { home, env });
+    const { stdout, stderr } = await command(["run", file, "--servers", "file-system", ...flags], {
+      home,
+      env: { MCP_BRIDGE_LOG_LEVEL: "WARNING", ...env },
+    });
     expect(stdout).toBe("one\n\ntool\n");
     return stderr;
   }

@@ -115,6 +115,73 @@ describe("sandpy run", () => {
     expect(result).toMatchObject({ code: 0, stdout: "Echo: job\n" });
   });
 
+  test("reaches no server that it was not given, and says how to name it", async () => {
+    home.defineServers({ everything: npmServer("everything"), "other-one": npmServer("everything") });
+    const remedy = "The user can let the program use it: --servers";
+    const denied = await runCode("print(mcp_servers)\nawait mcp_everything.echo(message='job')");
+    expect(denied).toMatchObject({ code: 1, stdout: "<MCP servers: none>\n" });
+    expect(denied.stderr).toContain(
+      `NameError: name 'mcp_everything' is not defined\n[hint] the server 'everything' is forbidden by --servers, which does not name it. ${remedy} everything`,
+    );
+    const byName = await runCode(
+      "await runtime.call_tool('everything', 'echo', {'message': 'x'})",
+      "--servers",
+      "other_one",
+    );
+    expect(byName.stderr).toContain(
+      `server "everything" is forbidden by --servers, which does not name it (${remedy} other_one,everything)`,
+    );
+  });
+
+  test("calls only the tools that --allow names", async () => {
+    home.defineServers({ everything: npmServer("everything") });
+    const { stdout, stderr } = await runCode(
+      "print((await mcp_everything.echo(message='job')).text)\nawait mcp_everything.get_sum(a=1, b=2)",
+      "--servers=everything",
+      "--allow",
+      "everything.e*",
+    );
+    expect(stdout).toBe("Echo: job\n");
+    expect(stderr).toContain(
+      'tool "get-sum" of server "everything" may not be used: --allow does not name it',
+    );
+  });
+
+  test("has the variables that --env names, and none of the caller's", async () => {
+    const code = "import os\nprint(os.environ.get('TOKEN'), os.environ.get('B'), os.environ.get('SECRET'))";
+    const child = await start(["run", home.write("env.py", code), "--env", "TOKEN", "--env", "B=1,2"], {
+      TOKEN: "t",
+      SECRET: "s",
+    });
+    child.endInput();
+    expect(await finish(child)).toMatchObject({ code: 0, stdout: "t 1,2 None\n" });
+  });
+
+  test("prints the whole result as JSON, with the calls that it made", async () => {
+    home.defineServers({ everything: npmServer("everything") });
+    const { code, stdout, stderr } = await runCode(
+      "import sys\nprint('out', (await mcp_everything.echo(message='job')).text)\nprint('err', file=sys.stderr)\nsys.exit(3)",
+      "--servers=everything",
+      "--json",
+    );
+    expect([code, stderr]).toEqual([3, ""]);
+    expect(JSON.parse(stdout)).toMatchObject({
+      status: "exit",
+      exitCode: 3,
+      stdout: "out Echo: job\n",
+      stderr: "err\n",
+      calls: [{ server: "everything", method: "tools/call", tool: "echo", outcome: "ok" }],
+    });
+  });
+
+  test("runs what it is given on the command line, quietly", async () => {
+    const child = await start(["run", "-c", "print(__name__, '__file__' in globals())"], {
+      MCP_BRIDGE_LOG_LEVEL: "",
+    });
+    child.endInput();
+    expect(await finish(child)).toMatchObject({ code: 0, stdout: "__main__ False\n", stderr: "" });
+  });
+
   test("stops with SIGTERM, and its container goes", async () => {
     const child = await start([
       "run",

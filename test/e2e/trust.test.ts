@@ -78,7 +78,7 @@ describe("a server of a project", () => {
     expect((await inProject("run", file, "--servers", "files")).code).toBe(6);
     const flagged = await inProject("run", file, "--servers", "files", "--trust-project");
     expect([flagged.code, flagged.stdout.includes(project)]).toEqual([0, true]);
-    const { code } = await command(["run", file], {
+    const { code } = await command(["run", file, "--servers", "files"], {
       home: witness.home,
       cwd: project,
       env: { MCP_BRIDGE_TRUST_PROJECT: "1" },

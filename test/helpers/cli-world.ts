@@ -2,6 +2,7 @@ import { PassThrough } from "node:stream";
 import type { CliBridge, CliContext, CliIo, CliService, StopSignal } from "../../src/cli/context.ts";
 import { runCli } from "../../src/cli/run-cli.ts";
 import type { Config } from "../../src/config/config.ts";
+import { createBridgeEvents } from "../../src/core/bridge-events.ts";
 import type { ExecuteRequest, Outcome } from "../../src/session/outcome.ts";
 import { until } from "./until.ts";
 
@@ -28,6 +29,7 @@ export class CliWorld {
   readonly stderr = new PassThrough();
   readonly env: Record<string, string> = { HOME: process.env["HOME"] ?? "/" };
   readonly events: string[] = [];
+  readonly bridgeEvents = createBridgeEvents();
   stdinIsTerminal = false;
   config: Config | undefined;
   execute: Execute = async () => OK;
@@ -72,6 +74,7 @@ export class CliWorld {
     this.config = config;
     this.events.push("bridge created");
     return {
+      events: this.bridgeEvents,
       openSession: async () => ({
         execute: (request, signal) => this.execute(request, signal),
         close: async () => undefined,

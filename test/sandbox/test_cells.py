@@ -74,6 +74,15 @@ class Namespace(Shared):
         self.assertIn('File "job.py", line 2', failed.error["traceback"])
         self.assertIn("    boom", failed.error["traceback"])
 
+    def test_a_program_without_a_file_has_no_name_of_one(self) -> None:
+        outcome = self.run_cell("'__file__' in globals()", argv=["-c"], filename="<string>")
+        self.assertEqual(outcome.result, "False")
+
+    def test_sets_the_variables_of_a_program_for_its_children_too(self) -> None:
+        code = "import os, subprocess\n(os.environ['TOKEN'], subprocess.getoutput('echo $TOKEN'), __import__('time').tzname[0])"
+        outcome = self.run_cell(code, argv=["-c"], filename="<string>", env={"TOKEN": "a=\u00fc", "TZ": "XYZ-3"})
+        self.assertEqual(outcome.result, "('a=\u00fc', 'a=\u00fc', 'XYZ')")
+
     def test_keeps_all_the_text_of_the_code(self) -> None:
         code = 's = \'\u2028\u00e9\U0001f600 \\n """ \\0\'\nlen(s), ord(s[0])'
         self.assertEqual(self.value(code), "(11, 8232)")

@@ -1,7 +1,7 @@
 import { open } from "node:fs/promises";
 import type { Readable } from "node:stream";
-import type { BridgeError } from "../core/errors.ts";
-import { usage } from "./arguments.ts";
+import type { BridgeError } from "../../core/errors.ts";
+import { usage } from "../arguments.ts";
 
 /** The longest program, as for the tool. */
 const MAX_SCRIPT_BYTES = 16 * 1024 * 1024;
@@ -16,14 +16,18 @@ const UNREADABLE: Readonly<Record<string, string>> = {
   EPERM: "may not be read",
 };
 
-/** A program to run, and what it is to think it is called. */
+/** A program to run, and what its tracebacks call it. */
 export interface ScriptSource {
   readonly code: string;
   readonly filename: string;
 }
 
-/** Reads the program from the host's file, or from `stdin` for `-`. Throws `USAGE` where there is none to run. */
-export async function readScript(file: string, stdin: Readable): Promise<ScriptSource> {
+/** Reads the program: `code` itself, the host's `file`, or `stdin` where that is `-`. Throws `USAGE` where there is none to run. */
+export async function readProgram(
+  { file, code }: { readonly file: string | undefined; readonly code: string | undefined },
+  stdin: Readable,
+): Promise<ScriptSource> {
+  if (file === undefined) return { code: code ?? "", filename: "<string>" };
   if (file === "-") return { code: decode(await readAll(stdin, "stdin"), "stdin"), filename: "<stdin>" };
   return { code: decode(await readFile(file), quoted(file)), filename: file };
 }

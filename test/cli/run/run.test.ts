@@ -1,9 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { BridgeError } from "../../src/core/errors.ts";
-import type { ExecuteRequest, Outcome } from "../../src/session/outcome.ts";
-import { CliWorld, OK } from "../helpers/cli-world.ts";
+import { LOCAL_CALLER } from "../../../src/core/caller.ts";
+import { BridgeError } from "../../../src/core/errors.ts";
+import type { ExecuteRequest, Outcome } from "../../../src/session/outcome.ts";
+import { CliWorld, OK } from "../../helpers/cli-world.ts";
 
 const home = process.env["HOME"] ?? "/";
 const FILE = join(home, "program.py");
@@ -122,6 +123,25 @@ describe("the program", () => {
     });
   });
 
+  test("is given on the command line", async () => {
+    expect(await requestOf("-c", "print(1, 2)", "--", "x")).toMatchObject({
+      code: "print(1, 2)",
+      script: { filename: "<string>", argv: ["-c", "x"], env: {} },
+    });
+  });
+
+  test("gets the variables that are named, and no other", async () => {
+    const world = new CliWorld();
+    Object.assign(world.env, { MINE: "a,b=c", OTHER: "not passed on" });
+    let request: ExecuteRequest | undefined;
+    world.execute = async (given) => {
+      request = given;
+      return OK;
+    };
+    await world.run("run", FILE, "--env", "MINE", "--env", "A=1,2", "--env=B=", "--env", "A=3");
+    expect(request?.script?.env).toEqual({ MINE: "a,b=c", A: "3", B: "" });
+  });
+
   test.each([
     ["--timeout 500 --servers a,b"],
     ["--timeout=500 --servers=a,b"],
@@ -140,6 +160,121 @@ describe("the program", () => {
     const { code, stderr } = await world.run("run", "-");
     expect([code, world.events]).toEqual([2, []]);
     expect(stderr).toStartWith(`sandpy: stdin ${why}`);
+  });
+});
+
+describe("the settings of a job", () => {
+  async function configOf(...words: string[]) {
+    const world = new CliWorld();
+    expect((await world.run("run", FILE, ...words)).code).toBe(0);
+    return world.config;
+  }
+
+  test("name the servers that it may use, and none by default", async () => {
+    expect((await configOf())?.policy.servers.only).toEqual({ names: [], where: "--servers" });
+    expect((await configOf("--servers", "a,b", "--servers", "c"))?.policy.servers.only?.names).toEqual([
+      "a",
+      "b",
+      "c",
+    ]);
+  });
+
+  test("name the tools that it may call, with a dot or a slash", async () => {
+    const config = await configOf("--servers", "a", "--allow", "github.get_*,a.b.c,x/y.z,list_*");
+    expect(config?.policy.tools.allow).toEqual({
+      globs: ["github/get_*", "a/b.c", "a.b/c", "x/y.z", "list_*"],
+      where: "--allow",
+    });
+  });
+
+  test("limit it", async () => {
+    expect(
+      await configOf("--memory", "1g", "--cpus=0.5", "--pids", "9", "--image", "other:1", "--no-network"),
+    ).toMatchObject({ memoryBytes: 1024 ** 3, cpus: 0.5, pids: 9, image: "other:1" });
+  });
+
+  test.each([
+    [[], {}, "ERROR"],
+    [["--verbose"], {}, "INFO"],
+    [[], { MCP_BRIDGE_LOG_LEVEL: "debug" }, "DEBUG"],
+  ] as const)("with %j and %j have it log at %s %s", async (words, env, level) => {
+    const world = new CliWorld();
+    Object.assign(world.env, env);
+    await world.run("run", FILE, ...words);
+    expect(world.config?.logLevel).toBe(level);
+  });
+});
+
+describe("--json", () => {
+  const parse = (text: string) => JSON.parse(text) as Record<string, unknown>;
+
+  test("prints the whole result, and nothing else", async () => {
+    const world = new CliWorld();
+    world.execute = async (request) => {
+      await request.onOutput?.("stdout", "live", 0);
+      world.bridgeEvents.emit({
+        kind: "upstream-called",
+        sessionId: "s",
+        caller: LOCAL_CALLER,
+        executionId: "e",
+        server: "notes",
+        method: "tools/call",
+        tool: "read",
+        outcome: "error",
+        code: "UPSTREAM_FAILED",
+        startedAtMs: 0,
+        durationMs: 12.4,
+      });
+      return {
+        ...OK,
+        status: "error",
+        stdout: { text: "out ##[x]\n", dropped: 0 },
+        stderr: { text: "err", dropped: 7 },
+        error: ERROR,
+        notes: ["A note."],
+        durationMs: 5.4,
+      };
+    };
+    const { code, stdout, stderr } = await world.run("run", FILE, "--json");
+    expect([code, stderr]).toEqual([1, ""]);
+    expect(parse(stdout)).toEqual({
+      status: "error",
+      exitCode: 1,
+      stdout: "out ##[x]\n",
+      stderr: "err",
+      leftOut: { stdout: 0, stderr: 7 },
+      result: null,
+      error: { type: "ValueError", message: "x", traceback: ERROR.traceback },
+      fault: null,
+      durationMs: 5,
+      notes: ["A note."],
+      images: [],
+      calls: [
+        {
+          server: "notes",
+          method: "tools/call",
+          tool: "read",
+          outcome: "error",
+          code: "UPSTREAM_FAILED",
+          durationMs: 12,
+        },
+      ],
+      callCount: 1,
+    });
+  });
+
+  test("prints also why nothing ran", async () => {
+    const world = new CliWorld();
+    world.execute = async () => {
+      throw new BridgeError("ENGINE_NOT_FOUND", "that failed", { hint: "Do this." });
+    };
+    const { code, stdout, stderr } = await world.run("run", FILE, "--json");
+    expect([code, stderr]).toEqual([4, "sandpy: that failed\nDo this.\n"]);
+    expect(parse(stdout)).toMatchObject({
+      status: "refused",
+      exitCode: 4,
+      fault: { code: "ENGINE_NOT_FOUND", message: "that failed", hint: "Do this." },
+    });
   });
 });
 
