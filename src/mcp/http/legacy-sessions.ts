@@ -8,7 +8,7 @@ import { refuse } from "./refusal.ts";
 
 const SESSION_HEADER = "mcp-session-id";
 const NOT_FOUND = -32001;
-const SWEEP_MS = 15_000;
+const MAX_SWEEP_MS = 15_000;
 const RETRY_AFTER_S = "30";
 
 export interface SessionLimits {
@@ -36,7 +36,7 @@ export class LegacySessions {
 
   constructor(options: LegacySessionsOptions) {
     this.#options = options;
-    this.#sweeper = setInterval(() => this.#sweep(), SWEEP_MS).unref();
+    this.#sweeper = setInterval(() => this.#sweep(), Math.min(MAX_SWEEP_MS, options.limits.ttlMs)).unref();
   }
 
   async handle(request: Request, caller: Caller, body: unknown): Promise<Response> {

@@ -80,6 +80,21 @@ export async function containersOf(pid: number): Promise<string[]> {
   return names.split("\n").filter((name) => name !== "");
 }
 
+/** Waits until there are so many of them, and returns their names, the oldest first: a bridge counts in its names. */
+export async function untilContainers(pid: number, count: number): Promise<readonly string[]> {
+  let names: string[] = [];
+  await until(`the bridge has ${count} containers`, async () => {
+    names = (await containersOf(pid)).sort((one, other) => ordinalOf(one) - ordinalOf(other));
+    return names.length === count;
+  });
+  return names;
+}
+
+/** Which of its bridge's containers it is, from 1 on. */
+export function ordinalOf(name: string): number {
+  return Number(name.split("-").at(-1));
+}
+
 /** Waits until `isTrue` holds; the error says what was waited for. */
 export async function until(
   what: string,
