@@ -1,3 +1,5 @@
+import { costOfJson } from "./json-cost.ts";
+
 declare global {
   interface JSON {
     /** ECMAScript 2026: an object that `JSON.stringify` writes as exactly this text. */
@@ -10,6 +12,11 @@ type Reviver = (this: unknown, key: string, value: unknown, context: { readonly 
 
 /** Numbers that a double may not hold: sixteen digits in a row, or an exponent of three. */
 const MAY_BE_INEXACT = /\d{16}|[eE][+-]?\d{3}/;
+
+/** What {@link costOfExactJson} says of a text that is parsed with every digit. */
+export function costOfExactJson(text: string): number {
+  return costOfJson(text, MAY_BE_INEXACT.test(text));
+}
 
 /**
  * `JSON.parse` that keeps every digit: an integer beyond 2^53 and a number beyond the doubles become `JSON.rawJSON`

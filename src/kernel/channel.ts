@@ -11,14 +11,14 @@ const MAX_BUSY_MS = 20;
 export const COLLECT_BYTES = 16 * 1024 * 1024;
 
 /**
- * Reads frames from the sandbox until its output ends and hands each to `onLine`, with its length and in order; where
+ * Reads frames from the sandbox until its output ends and hands each to `onLine`, with what it costs in memory and in order; where
  * that returns a promise, nothing more is read until it settles, which in the end blocks the writer. Lines that are not
  * frames are dropped, and `onInvalid` told why. Returns why it stopped: the stream ended, or a line was longer than the protocol allows (the
  * supervisor cuts such lines of the kernel itself, so it is no longer what we started).
  */
 export async function readFrames(
   stdout: AsyncIterable<Uint8Array>,
-  onLine: (line: IncomingLine, bytes: number) => void | Promise<void>,
+  onLine: (line: IncomingLine, cost: number) => void | Promise<void>,
   log: Log,
   onInvalid: (reason: string) => void = () => undefined,
 ): Promise<"ended" | "overflow"> {
@@ -27,7 +27,6 @@ export async function readFrames(
   let busySince = performance.now();
   let uncollected = 0;
   for await (const chunk of stdout) {
-    uncollected += chunk.length;
     if (uncollected > COLLECT_BYTES) {
       uncollected = 0;
       Bun.gc(true);
@@ -36,7 +35,8 @@ export async function readFrames(
       if (split.kind === "overflow") return "overflow";
       const parsed = parseLine(split.bytes);
       if ("line" in parsed) {
-        const wait = onLine(parsed.line, split.bytes.length);
+        uncollected += parsed.cost;
+        const wait = onLine(parsed.line, parsed.cost);
         if (wait !== undefined) await wait; // always awaiting would cost a turn of the event loop for each frame
       } else {
         invalid += 1;

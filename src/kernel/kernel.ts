@@ -39,8 +39,8 @@ export interface KernelEvents {
   onDisplay(frame: DisplayFrame): void;
   /** The whole of a stream of the running execution is in a file of the sandbox. */
   onSpilled(frame: SpilledFrame): void;
-  /** `bytes` is the frame's length. */
-  onRpc(frame: RpcFrame, bytes: number): void;
+  /** `cost` is about what the frame takes in memory, in bytes. */
+  onRpc(frame: RpcFrame, cost: number): void;
   /** The Python process is gone and its state with it; the sandbox has a fresh one, in which an execution goes on. */
   onDied(frame: DiedFrame, isDuringExecution: boolean): void;
   /** What the sandbox sent was no frame, and was dropped. */
@@ -223,7 +223,7 @@ class FrameKernel implements Kernel {
     const { sandbox, events, log } = this.#options;
     const stop = await readFrames(
       sandbox.stdout,
-      (line, bytes) => this.#dispatch(line, bytes),
+      (line, cost) => this.#dispatch(line, cost),
       log,
       (reason) => events.onRejected?.(reason),
     ).catch(() => "ended" as const);
@@ -237,9 +237,9 @@ class FrameKernel implements Kernel {
     }
   }
 
-  #dispatch([speaker, frame]: IncomingLine, bytes: number): void | Promise<void> {
+  #dispatch([speaker, frame]: IncomingLine, cost: number): void | Promise<void> {
     if (speaker === "k") {
-      if (frame.type === "rpc") this.#options.events.onRpc(frame, bytes);
+      if (frame.type === "rpc") this.#options.events.onRpc(frame, cost);
       else if (frame.type === "display") this.#options.events.onDisplay(frame);
       else if (frame.type === "synced") this.#synced(frame.id);
       else if (frame.id === this.#execution?.id) this.#settle({ kind: "done", frame });

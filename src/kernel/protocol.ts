@@ -3,7 +3,7 @@
  * comes from the sandbox is untrusted: it is parsed here, once, and nothing else reads raw frames.
  */
 import { z } from "zod";
-import { parseExactJson } from "../core/exact-json.ts";
+import { costOfExactJson, parseExactJson } from "../core/exact-json.ts";
 import type {
   FilePiece,
   Lease,
@@ -29,6 +29,12 @@ export const PROTOCOL = 1;
 
 /** The longest line in either direction, in bytes, without its newline. */
 export const MAX_FRAME_BYTES = 32 * 1024 * 1024;
+/** What the values of a frame may take in memory; a list of three million numbers, or 30,000 records of ten fields. */
+const MAX_FRAME_COST = 96 * 1024 * 1024;
+const TOO_COSTLY = `the request has more values than the ${MAX_FRAME_COST / 1024 / 1024} MiB of memory that the host gives to one; send less at once, or the data as one text`;
+/** How every request begins; see `docs/protocol.md`, "Lines". */
+const RPC_HEAD = /^\["k",\{"type":"rpc","id":(\d{1,15}),"method":"(\w{1,64})"/;
+const MAX_HEAD_CHARS = 256;
 
 /** The longest `data` of a `display` frame: base64 of 4 MiB. */
 const MAX_IMAGE_CHARS = Math.ceil((4 * 1024 * 1024) / 3) * 4;
@@ -92,9 +98,13 @@ const kernelFrameSchema = z.discriminatedUnion("type", [
 /** What the supervisor (PID 1) says. User code cannot forge these. */
 export type SupervisorFrame = z.infer<typeof supervisorFrameSchema>;
 /** What the kernel says. User code can forge every one of these, within its own session. */
-export type KernelFrame = z.infer<typeof kernelFrameSchema>;
+export type KernelFrame = Exclude<ReadKernelFrame, { type: "rpc" }> | RpcFrame;
+type ReadKernelFrame = z.infer<typeof kernelFrameSchema>;
 export type DoneFrame = Extract<KernelFrame, { type: "done" }>;
-export type RpcFrame = Extract<KernelFrame, { type: "rpc" }>;
+export type RpcFrame = Extract<ReadKernelFrame, { type: "rpc" }> & {
+  /** Why its params were not read; ours to say. */
+  readonly fault?: string;
+};
 export type DisplayFrame = Extract<KernelFrame, { type: "display" }>;
 export type DiedFrame = Extract<SupervisorFrame, { type: "died" }>;
 export type SpilledFrame = Extract<SupervisorFrame, { type: "spilled" }>;
@@ -180,28 +190,46 @@ function isBase64(text: string): boolean {
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
+/** A frame, and about how many bytes it takes in memory. */
+export interface ParsedLine {
+  readonly line: IncomingLine;
+  readonly cost: number;
+}
+
 /** Parses one line from the sandbox. Returns the reason, for the log, when it is not a valid frame; never throws. */
-export function parseLine(bytes: Uint8Array): { readonly line: IncomingLine } | { readonly invalid: string } {
+export function parseLine(bytes: Uint8Array): ParsedLine | { readonly invalid: string } {
   let value: unknown;
+  let cost: number;
   try {
-    value = parseExactJson(decoder.decode(bytes));
+    const text = decoder.decode(bytes);
+    cost = costOfExactJson(text);
+    if (cost > MAX_FRAME_COST) return tooCostly(text, cost);
+    value = parseExactJson(text);
   } catch {
     return { invalid: "not JSON in UTF-8" }; // the parser's message would quote what the sandbox wrote
   }
-  return parseFrame(value) ?? { invalid: "not a frame of protocol 1" };
+  const line = parseFrame(value);
+  return line === undefined ? { invalid: "not a frame of protocol 1" } : { line, cost };
+}
+
+/** A request that is not read still gets an answer. */
+function tooCostly(text: string, cost: number): ParsedLine | { readonly invalid: string } {
+  const [, id, method = ""] = RPC_HEAD.exec(text.slice(0, MAX_HEAD_CHARS)) ?? [];
+  if (id === undefined) return { invalid: "a frame of more values than are read" };
+  return { line: ["k", { type: "rpc", id: Number(id), method, params: {}, fault: TOO_COSTLY }], cost };
 }
 
 /** By the speaker's own schema: a union of both would describe at length, for each frame, why it is not the other's. */
-function parseFrame(value: unknown): { readonly line: IncomingLine } | undefined {
+function parseFrame(value: unknown): IncomingLine | undefined {
   if (!Array.isArray(value) || value.length !== 2) return undefined;
   const [speaker, frame]: readonly unknown[] = value;
   if (speaker === "s") {
     const parsed = supervisorFrameSchema.safeParse(frame);
-    return parsed.success ? { line: [speaker, parsed.data] } : undefined;
+    return parsed.success ? [speaker, parsed.data] : undefined;
   }
   if (speaker === "k") {
     const parsed = kernelFrameSchema.safeParse(frame);
-    return parsed.success ? { line: [speaker, parsed.data] } : undefined;
+    return parsed.success ? [speaker, parsed.data] : undefined;
   }
   return undefined;
 }

@@ -1,6 +1,13 @@
+import { costOfJson } from "../core/json-cost.ts";
 import { refuse, shown } from "./faults.ts";
 import { isJson } from "./json-members.ts";
-import { MAX_ESCAPED_BYTES, MAX_KEY_BYTES, MAX_METADATA_BYTES, MAX_VALUE_BYTES } from "./limits.ts";
+import {
+  MAX_ESCAPED_BYTES,
+  MAX_KEY_BYTES,
+  MAX_METADATA_BYTES,
+  MAX_VALUE_BYTES,
+  MAX_VALUE_COST,
+} from "./limits.ts";
 
 /** Throws `MEMORY_REFUSED` where something cannot be a key. */
 export function checkKey(key: string): void {
@@ -23,6 +30,12 @@ export function checkValue(key: string, value: string): void {
   if (bytes > MAX_VALUE_BYTES) {
     throw refuse(
       `the value of ${shown(key)} takes ${bytes} bytes of JSON: expected at most ${MAX_VALUE_BYTES}`,
+      "Split it over several keys, or write a file in /projects.",
+    );
+  }
+  if (costOfJson(value) > MAX_VALUE_COST) {
+    throw refuse(
+      `the value of ${shown(key)} has more parts than one memory may have`,
       "Split it over several keys, or write a file in /projects.",
     );
   }

@@ -1,5 +1,9 @@
 /** One value, in bytes of its JSON. */
 export const MAX_VALUE_BYTES = 16 * 1024 * 1024;
+/** What the parts of one value take in memory while it is looked at: 4,000,000 numbers, or 500,000 entries of an object. */
+export const MAX_VALUE_COST = 128 * 1024 * 1024;
+/** Metadata as well, and what other programs keep beside. */
+export const MAX_RECORD_COST = MAX_VALUE_COST + 32 * 1024 * 1024;
 /** The metadata of one value, in bytes of its JSON. */
 export const MAX_METADATA_BYTES = 64 * 1024;
 /** The file of one memory: what is larger cannot be one that we wrote. */

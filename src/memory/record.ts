@@ -1,4 +1,6 @@
+import { costOfJson } from "../core/json-cost.ts";
 import { type Member, readMembers } from "./json-members.ts";
+import { MAX_RECORD_COST } from "./limits.ts";
 
 /** The fields of a memory's file, in the order in which they are written; the format is that of the original system. */
 const OWN: ReadonlySet<string> = new Set(["key", "value", "metadata", "created_at", "updated_at"]);
@@ -22,6 +24,7 @@ export class RecordFault extends Error {}
  * Reads a memory's file. Times that are missing or no numbers are `modifiedAt`. Throws {@link RecordFault}.
  */
 export function parseRecord(text: string, modifiedAt: number): MemoryRecord {
+  if (costOfJson(text) > MAX_RECORD_COST) throw new RecordFault("has more parts than one memory may have");
   let members: readonly Member[];
   try {
     members = readMembers(text.replace(/^\uFEFF/, ""));

@@ -290,10 +290,10 @@ class PythonSession implements Session {
       },
       onDisplay: (frame) => this.#cell?.images.add(frame),
       onSpilled: (frame) => this.#cell?.output.noteFile(frame),
-      onRpc: (frame, bytes) => {
+      onRpc: (frame, cost) => {
         const kernel = this.#kernel;
         if (kernel === undefined) return;
-        void withinRun(this.#context, () => this.#desk.serve(frame, bytes, (line) => kernel.reply(line)));
+        void withinRun(this.#context, () => this.#desk.serve(frame, cost, (line) => kernel.reply(line)));
       },
       onRejected: (reason) => this.#reporter.emit({ kind: "frame-rejected", reason }),
       onDied: (frame, isDuringExecution) => {

@@ -9,8 +9,8 @@ import { TimeLimit } from "./time-limit.ts";
 
 /** Requests that Python may have open at once; more are refused, since each is held in memory. */
 const MAX_OPEN = 10_000;
-/** Bytes of the frames of all open requests: arguments are held until the upstream server has answered. */
-const MAX_OPEN_BYTES = 128 * 1024 * 1024;
+/** What the frames of all open requests take in memory: arguments are held until the upstream server has answered. */
+const MAX_OPEN_COST = 128 * 1024 * 1024;
 /** Requests that are with an upstream server at once; the others wait their turn. */
 const MAX_ACTIVE = 256;
 /**
@@ -43,7 +43,7 @@ export class RpcDesk {
   readonly #bulky = new Slots(1);
   readonly #active = new Set<ActiveRequest>();
   #open = 0;
-  #openBytes = 0;
+  #openCost = 0;
   #refusing = 0;
   #taken = 0;
   /** What requests made now belong to. */
@@ -56,15 +56,15 @@ export class RpcDesk {
   }
 
   /**
-   * Answers `frame`, which took `bytes`, through `reply`, which resolves when the sandbox has taken it. Never rejects.
+   * Answers `frame`, which takes `cost` bytes in memory, through `reply`, which resolves when the sandbox has taken it. Never rejects.
    */
-  async serve(frame: RpcFrame, bytes: number, reply: (line: Reply) => Promise<void>): Promise<void> {
-    if (this.#open >= MAX_OPEN || this.#openBytes + bytes > MAX_OPEN_BYTES) {
+  async serve(frame: RpcFrame, cost: number, reply: (line: Reply) => Promise<void>): Promise<void> {
+    if (frame.fault !== undefined || this.#open >= MAX_OPEN || this.#openCost + cost > MAX_OPEN_COST) {
       await this.#refuse(frame, reply);
       return;
     }
     this.#open += 1;
-    this.#openBytes += bytes;
+    this.#openCost += cost;
     const limit = this.#options.limit();
     const era = this.#era;
     const process = this.#process;
@@ -81,7 +81,7 @@ export class RpcDesk {
       await (BULKY.has(frame.method) ? this.#inTurn(serve) : serve());
     } finally {
       this.#open -= 1;
-      this.#openBytes -= bytes;
+      this.#openCost -= cost;
     }
   }
 
@@ -145,7 +145,8 @@ export class RpcDesk {
    */
   async #refuse(frame: RpcFrame, reply: (line: Reply) => Promise<void>): Promise<void> {
     if (this.#refusing >= MAX_OPEN) return;
-    const message = `more than ${MAX_OPEN} requests or ${MAX_OPEN_BYTES} bytes of requests are open at once; await some before making more`;
+    const tooMany = `more than ${MAX_OPEN} requests or ${MAX_OPEN_COST} bytes of requests are open at once; await some before making more`;
+    const message = frame.fault ?? tooMany;
     this.#refusing += 1;
     try {
       await reply(failure(frame.id, { kind: "limit", message, server: null, tool: null }));

@@ -1,7 +1,9 @@
-import { parseExactJson } from "../core/exact-json.ts";
+import { costOfExactJson, parseExactJson } from "../core/exact-json.ts";
 
 /** One message; what is longer ends the connection or the stream, since nobody knows which request it answers. */
 export const MAX_MESSAGE_BYTES = 32 * 1024 ** 2;
+/** What the values of one message may take in memory: 80,000 records of ten fields, or eight million numbers. */
+const MAX_MESSAGE_COST = 256 * 1024 ** 2;
 /** One result; a larger one fails its request alone. Below what a frame to the sandbox may have. */
 export const MAX_RESULT_BYTES = 24 * 1024 ** 2;
 /** The JSON-RPC code under which a transport of ours itself answers for a result that is too large, malformed or missing. */
@@ -10,8 +12,14 @@ export const REFUSED_RESULT_CODE = -32_900;
 /** A JSON-RPC message that was parsed and not yet looked at. */
 export type RawMessage = Readonly<Record<string, unknown>>;
 
-/** `undefined` where the text is no JSON. */
+/** Whether a message of the size that is allowed has more values than there is memory for. */
+export function isTooCostly(text: string): boolean {
+  return costOfExactJson(text) > MAX_MESSAGE_COST;
+}
+
+/** `undefined` where the text is no JSON, or {@link isTooCostly}. */
 export function tryParse(text: string): unknown {
+  if (isTooCostly(text)) return undefined;
   try {
     return parseExactJson(text);
   } catch {

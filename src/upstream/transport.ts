@@ -4,7 +4,14 @@ import { BridgeError } from "../core/errors.ts";
 import { withDeadline } from "../core/lifecycle.ts";
 import { LineSplitter } from "../core/lines.ts";
 import { excerpt, type Mask } from "./mask.ts";
-import { isMessage, MAX_MESSAGE_BYTES, type RawMessage, refuseBadResult, tryParse } from "./messages.ts";
+import {
+  isMessage,
+  isTooCostly,
+  MAX_MESSAGE_BYTES,
+  type RawMessage,
+  refuseBadResult,
+  tryParse,
+} from "./messages.ts";
 import { RequestOrigins } from "./request-origins.ts";
 import { ServerGone } from "./server-gone.ts";
 import { UnaskedLimit } from "./unasked-limit.ts";
@@ -169,6 +176,10 @@ export class StdioTransport implements Transport {
     const trimmed = text.trim(); // trims a byte order mark and CR too
     if (trimmed === "") return false;
     const parsed = parseLine(trimmed);
+    if (parsed === undefined && isTooCostly(trimmed)) {
+      this.#fail("wrote a message of more values than are read on its stdout", "LIMIT_EXCEEDED");
+      return false;
+    }
     if (parsed === undefined) {
       this.#badLines += 1;
       this.#lastBadLine = excerpt(trimmed, this.#options.mask, MAX_QUOTE);

@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { costOfJson } from "../../src/core/json-cost.ts";
 import { readFrames } from "../../src/kernel/channel.ts";
 import { createMemoryLog } from "../helpers/logs.ts";
 
@@ -16,12 +17,12 @@ test("lets timers ring while a sandbox writes without end", async () => {
   expect(hasRung).toBe(true);
 });
 
-test("says how long each frame is", async () => {
+test("says what each frame costs", async () => {
   const lines = ['["s",{"type":"ready","generation":1}]', '["s",{"type":"ready","generation":22}]'];
   async function* output() {
     yield Buffer.from(`${lines.join("\n")}\n`);
   }
-  const lengths: number[] = [];
-  await readFrames(output(), (_line, bytes) => void lengths.push(bytes), createMemoryLog());
-  expect(lengths).toEqual(lines.map((line) => line.length));
+  const costs: number[] = [];
+  await readFrames(output(), (_line, cost) => void costs.push(cost), createMemoryLog());
+  expect(costs).toEqual(lines.map((line) => costOfJson(line)));
 });

@@ -53,6 +53,28 @@ describe("parseLine", () => {
     expect(parseLine(Uint8Array.of(0x5b, 0x22, 0xff, 0x22, 0x5d))).toEqual({ invalid: "not JSON in UTF-8" });
   });
 
+  test("does not read what would fill the memory, and knows which request to refuse", () => {
+    const wide = (params: string) =>
+      parseLine(bytes(`["k",{"type":"rpc","id":7,"method":"call_tool","params":${params}}]`));
+    expect(wide(`{"a":[${"{},".repeat(1_000_000)}0]}`)).toMatchObject({
+      line: [
+        "k",
+        { type: "rpc", id: 7, method: "call_tool", params: {}, fault: expect.stringMatching(/more values/) },
+      ],
+    });
+    const few = wide(`{"a":[${"{},".repeat(100)}0],"fault":"mine"}`);
+    expect(few).toMatchObject({ line: ["k", { id: 7, params: { fault: "mine" } }] });
+    expect("cost" in few ? few.cost : 0).toBeGreaterThan(40_000);
+    expect(parseLine(bytes(`["k",{"type":"done","id":7,"x":[${"{},".repeat(1_000_000)}0]}]`))).toEqual({
+      invalid: "a frame of more values than are read",
+    });
+    expect(
+      parseLine(bytes('["k",{"type":"rpc","id":1,"method":"servers","params":{},"fault":"mine"}]')),
+    ).toMatchObject({
+      line: ["k", { type: "rpc", id: 1, method: "servers", params: {} }],
+    });
+  });
+
   test("does not let a key named __proto__ reach a prototype", () => {
     const parsed = parseLine(
       bytes('["k",{"type":"rpc","id":1,"method":"servers","params":{"__proto__":{"polluted":true}}}]'),

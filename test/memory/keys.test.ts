@@ -111,6 +111,7 @@ test.each([
     JSON.stringify("x".repeat(16 * 1024 ** 2)),
     "takes 16777218 bytes of JSON: expected at most 16777216",
   ],
+  ["of too many parts", `[${"[],".repeat(2_000_000)}0]`, "has more parts than one memory may have"],
   ["too large once escaped", JSON.stringify('"'.repeat(8_386_000)), "takes too much once its quotes"],
 ])("a value that is %s is refused, and the old one stays", async (_title, value, message) => {
   using state = createStateDir();

@@ -209,6 +209,15 @@ describe("RpcDesk", () => {
     expect([most, reading]).toEqual([2, 0]);
   });
 
+  test("refuses what was not read", async () => {
+    const [reply] = await ask(createDesk(hang), { ...callFrame(5), fault: "too many values" });
+    expect(reply?.[1]).toEqual({
+      type: "reply_error",
+      id: 5,
+      error: { kind: "limit", message: "too many values", server: null, tool: null },
+    });
+  });
+
   test("bounds the refusals that wait for a sandbox which does not read", async () => {
     const desk = createDesk(hang);
     const gate = Promise.withResolvers<void>();

@@ -73,6 +73,18 @@ describe("a result", () => {
     expect(await call(rig, "ok")).toEqual({ content: [], structuredContent: {} });
   });
 
+  test("of more values than there is memory for stops the server before they are read", async () => {
+    await using rig = createFx({ tools: { wide: { lists: 3_000_000 }, ok: {} } });
+
+    expect(await faultOf(call(rig, "wide"))).toEqual({
+      code: "LIMIT_EXCEEDED",
+      message:
+        'the call of tool "wide" of server "fx" failed: server "fx" wrote a message of more values than are read on its stdout and was stopped',
+      hint: `${MAY_HAVE_RUN} ${LESS} The server is started again on its next use.`,
+    });
+    expect(await call(rig, "ok")).toEqual({ content: [], structuredContent: {} });
+  });
+
   test.each([
     ["null", "null"],
     ["a list", "[1]"],

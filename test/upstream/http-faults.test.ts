@@ -32,7 +32,11 @@ function endless(chunk: string, headers: Record<string, string>, first = ""): Re
 const JSON_TYPE = { "content-type": "application/json" };
 const EVENTS = { "content-type": "text/event-stream" };
 const answer = (id: unknown, result: unknown) => JSON.stringify({ jsonrpc: "2.0", id, result });
+const WIDE = "the answer has more values than are read at once; ask for less";
+const lists = (id: unknown) =>
+  new Response(`{"jsonrpc":"2.0","id":${id},"result":{"a":[${"[],".repeat(3e6)}0]}}`, { headers: JSON_TYPE });
 const WHAT = 'the call of tool "t" of server "web"';
+const TOO_LONG = `${WHAT} failed: the answer has more than ${32 * MIB} bytes, more than the ${24 * MIB} allowed`;
 
 describe("an answer that is hostile fails its call alone", () => {
   test.each<[string, (id: unknown) => Response, string, string]>([
@@ -40,19 +44,14 @@ describe("an answer that is hostile fails its call alone", () => {
       "an endless body",
       () => endless("x".repeat(MIB), JSON_TYPE, '{"jsonrpc":"2.0","id":1,"result":{"a":"'),
       "LIMIT_EXCEEDED",
-      `${WHAT} failed: the answer has more than ${32 * MIB} bytes, more than the ${24 * MIB} allowed`,
+      TOO_LONG,
     ],
-    [
-      "an endless event",
-      () => endless("x".repeat(MIB), EVENTS, "data: "),
-      "LIMIT_EXCEEDED",
-      `${WHAT} failed: the answer has more than ${32 * MIB} bytes, more than the ${24 * MIB} allowed`,
-    ],
+    ["an endless event", () => endless("x".repeat(MIB), EVENTS, "data: "), "LIMIT_EXCEEDED", TOO_LONG],
     [
       "an event of endless lines",
       () => endless(`data: ${"x".repeat(1000)}\n`.repeat(1000), EVENTS),
       "LIMIT_EXCEEDED",
-      `${WHAT} failed: the answer has more than ${32 * MIB} bytes, more than the ${24 * MIB} allowed`,
+      TOO_LONG,
     ],
     [
       "a bomb of gzip",
@@ -61,7 +60,7 @@ describe("an answer that is hostile fails its call alone", () => {
           headers: { ...JSON_TYPE, "content-encoding": "gzip" },
         }),
       "LIMIT_EXCEEDED",
-      `${WHAT} failed: the answer has more than ${32 * MIB} bytes, more than the ${24 * MIB} allowed`,
+      TOO_LONG,
     ],
     [
       "a result above the limit",
@@ -69,6 +68,7 @@ describe("an answer that is hostile fails its call alone", () => {
       "LIMIT_EXCEEDED",
       `${WHAT} failed: the result has 26214442 bytes, more than the ${24 * MIB} allowed`,
     ],
+    ["a body of more values than there is memory for", lists, "UPSTREAM_FAILED", `${WHAT} failed: ${WIDE}`],
     [
       "a stream that ends without the result",
       () => new Response(": nothing\n\n", { headers: EVENTS }),

@@ -1,8 +1,11 @@
 import { isJsonContentType } from "@modelcontextprotocol/server";
+import { costOfJson } from "../../core/json-cost.ts";
 import { refuse } from "./refusal.ts";
 
 /** A program of 16 MiB, in which half of the characters are escaped in JSON. */
 export const MAX_BODY_BYTES = 32 * 1024 * 1024;
+/** What the values of a body may take in memory: a request of ours is nearly all text. */
+const MAX_COST = 128 * 1024 * 1024;
 const READ_MS = 60_000;
 const PARSE_ERROR = -32700;
 
@@ -68,7 +71,9 @@ export async function readJsonBody(
       chunks.push(part.value);
     }
     if (isLate) return refuse(408, `the body took longer than ${READ_MS / 1000} s`);
-    return { value: JSON.parse(decoder.decode(Buffer.concat(chunks))) };
+    const text = decoder.decode(Buffer.concat(chunks));
+    if (costOfJson(text) > MAX_COST) return refuse(413, "the body has more values than are read");
+    return { value: JSON.parse(text) };
   } catch {
     return refuse(400, "Parse error: the body is not one value of JSON in UTF-8", { code: PARSE_ERROR });
   } finally {

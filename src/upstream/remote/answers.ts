@@ -1,5 +1,6 @@
 import {
   isMessage,
+  isTooCostly,
   MAX_MESSAGE_BYTES,
   type RawMessage,
   refusal,
@@ -35,7 +36,7 @@ export async function guardAnswer(response: Response, options: AnswerOptions): P
   }
   const { text, bytes, isCut } = await readBody(response, MAX_MESSAGE_BYTES);
   if (isCut) return withBody(response, JSON.stringify(tooLarge(options)));
-  if (options.isHandshake()) return withBody(response, text);
+  if (options.isHandshake() && !isTooCostly(text)) return withBody(response, text);
   const messages = standInFor(text, bytes, options);
   if (messages.length > 0) return withBody(response, `[${messages.join(",")}]`);
   // The request would wait for ever.
@@ -45,7 +46,8 @@ export async function guardAnswer(response: Response, options: AnswerOptions): P
 function createEventFilter(options: AnswerOptions): TransformStream<Uint8Array, Uint8Array> {
   return filterEvents({
     maxBytes: MAX_MESSAGE_BYTES,
-    replace: (data, bytes) => (options.isHandshake() ? [data] : standInFor(data, bytes, options)),
+    replace: (data, bytes) =>
+      options.isHandshake() && !isTooCostly(data) ? [data] : standInFor(data, bytes, options),
     overflow: () => {
       options.onOverflow();
       return options.request === undefined ? [] : [JSON.stringify(tooLarge(options))];
@@ -54,6 +56,7 @@ function createEventFilter(options: AnswerOptions): TransformStream<Uint8Array, 
 }
 
 function standInFor(text: string, bytes: number, options: AnswerOptions): string[] {
+  if (isTooCostly(text)) return options.request === undefined ? [] : [JSON.stringify(tooCostly(options))];
   const parsed = tryParse(text);
   const messages = Array.isArray(parsed) ? parsed : [parsed];
   if (!messages.every(isMessage)) options.onBadText(text);
@@ -66,6 +69,10 @@ function standInFor(text: string, bytes: number, options: AnswerOptions): string
 
 function tooLarge(options: AnswerOptions): RawMessage {
   return refusal(idOf(options), `the answer has more than ${MAX_MESSAGE_BYTES} bytes`, true);
+}
+
+function tooCostly(options: AnswerOptions): RawMessage {
+  return refusal(idOf(options), "the answer has more values than are read at once; ask for less");
 }
 
 function idOf({ request }: AnswerOptions): unknown {

@@ -1,4 +1,4 @@
-/** Code that takes all it can get of what is kept, by requests that it forges. */
+/** Code that makes the bridge hold more than it may, by requests that it forges. */
 import { afterAll, beforeAll, test } from "bun:test";
 import { startTarget, type Target } from "../helpers/attack.ts";
 import { FORGERY } from "../helpers/forgery.ts";
@@ -33,3 +33,37 @@ sum(itertools.repeat(0))`,
     });
   },
 );
+
+test.each([
+  ["empty objects", "'{},' * 10_000_000"],
+  ["empty lists", "'[],' * 10_000_000"],
+  ["a number of many digits, and lists", "'1e999,' + '[],' * 10_000_000"],
+  ["names that are all different", "''.join('{\"%x\":0},' % n for n in range(600_000))"],
+  ["a few of those, many times", "''.join('{\"%x\":0},' % n for n in range(100_000))"],
+])("a request of %s is refused before it takes a hundred times its size", async (_title, values) => {
+  await target.attack({
+    code: `${FORGERY}
+head = '{"type":"rpc","id":%d,"method":"call_tool","params":{"server":"none","tool":"none","timeout":null,"arguments":{"a":['
+line = ${values} + '0]}}}'
+for n in range(4): forge(head % (10**6 + n) + line)
+try: await mcp_tool
+except NameError: print('still here')`,
+    timeout: 30,
+    says: "still here\n",
+    state: "either",
+    next: /./,
+  });
+});
+
+test("a memory of a million and a half empty lists is refused, and the old one stays", async () => {
+  await target.attack({
+    code: `
+save_memory('wide', 1)
+try: save_memory('wide', [[]] * 1_500_000)
+except runtime.MemoryStoreError as error: print(error)
+print(load_memory('wide'))`,
+    timeout: 30,
+    says: /^the value of "wide" has more parts than one memory may have.*\n1\n$/,
+    state: "kept",
+  });
+});
