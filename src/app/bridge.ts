@@ -6,6 +6,7 @@ import { type BridgeEvents, createBridgeEvents } from "../core/bridge-events.ts"
 import { LOCAL_CALLER } from "../core/caller.ts";
 import { type Closable, Scope } from "../core/lifecycle.ts";
 import type { Log } from "../core/log.ts";
+import { outsideRuns } from "../core/run-context.ts";
 import { VERSION } from "../core/version.ts";
 import { MANUAL } from "../kernel/manual.ts";
 import type { HttpRoutes } from "../mcp/http/http-env.ts";
@@ -16,6 +17,7 @@ import type { Session } from "../session/session.ts";
 import type { ClientPeer } from "../upstream/client-peer.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import type { Connection, ConnectionOptions, SessionPeers } from "./connection.ts";
+import { logEvents } from "./event-log.ts";
 import type { HttpServing } from "./http-service.ts";
 import { KernelLauncher, type KernelLauncherOptions } from "./kernel-launcher.ts";
 import type { SessionRooms } from "./open-session.ts";
@@ -76,6 +78,7 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
   const events = createBridgeEvents((error) =>
     log.error("could not take note of an event", { error: String(error) }),
   );
+  let stopLogging = logEvents(events, log, "debug");
   let upstream: Promise<Upstream> | undefined;
   const loadUpstream = () => {
     upstream ??= import("./open-upstream.ts").then(({ openUpstream }) =>
@@ -118,7 +121,7 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
   // Set up as one, once: what it takes to run code but for a container.
   let rooms: Promise<Rooms> | undefined;
   const loadRooms = () => {
-    rooms ??= (async () => {
+    rooms ??= outsideRuns(async () => {
       const [opening, { createConnection }, upstreamServers, kept] = await Promise.all([
         import("./open-session.ts"),
         import("./connection.ts"),
@@ -129,7 +132,7 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
       const peers: SessionPeers = new WeakMap();
       const handles = opening.createHandles(shared, pool, peers);
       return { opening, createConnection, upstream: upstreamServers, shared, peers, handles };
-    })();
+    });
     return rooms;
   };
   const lone = new Set<Session>();
@@ -207,6 +210,8 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
       });
     },
     async serveHttp() {
+      stopLogging();
+      stopLogging = logEvents(events, log, "info"); // of a server for many, each run is a line
       const [{ serveHttp }, { createHealthRoutes }, { openBoard }, { createSessionRoutes }, rooms] =
         await Promise.all([
           import("./http-service.ts"),

@@ -41,7 +41,7 @@ interface AuthOptions {
 
 async function authenticate(options: AuthOptions, { io }: CliContext): Promise<number> {
   const config = await loadSettings(io.env);
-  const log = createLog(config.logLevel, (line) => io.stderr.write(line));
+  const log = createLog(config.logLevel, (line) => io.stderr.write(line), config.logFormat);
   const { openSignIns } = await import("../app/sign-ins.ts");
   const desk = await openSignIns(config, { selfPath: io.selfPath, log });
   if (options.server !== undefined) {

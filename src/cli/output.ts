@@ -17,8 +17,8 @@ export function printJson(io: CliIo, value: unknown): Promise<number> {
 }
 
 /** The log of a command that says itself what went wrong: only who debugs wants to read of servers that start. */
-export function createQuietLog({ logLevel }: Config, { stderr }: CliIo): Log {
-  return createLog(logLevel === "DEBUG" ? "DEBUG" : "ERROR", (line) => stderr.write(line));
+export function createQuietLog({ logLevel, logFormat }: Config, { stderr }: CliIo): Log {
+  return createLog(logLevel === "DEBUG" ? "DEBUG" : "ERROR", (line) => stderr.write(line), logFormat);
 }
 
 /** Says on stderr what is wrong with files of servers, and where asked for what was left out of them with reason. */

@@ -42,7 +42,7 @@ async function serve(
 ): Promise<number> {
   const config = await loadSettings(io.env, overrides);
   refuseToServeItself(config);
-  const log = createLog(config.logLevel, (line) => io.stderr.write(line));
+  const log = createLog(config.logLevel, (line) => io.stderr.write(line), config.logFormat);
   const bridge = await createBridge(config, { log });
   const stop = new AbortController();
   let service: CliService | undefined;
@@ -52,7 +52,7 @@ async function serve(
     void service?.close();
   });
   try {
-    service = await (isHttp ? serveHttp(bridge, io) : serveStdio(bridge, io, log));
+    service = await (isHttp ? serveHttp(bridge, io, config) : serveStdio(bridge, io, log));
     if (stop.signal.aborted) void service.close();
     await service.done;
     return 0;
@@ -71,9 +71,11 @@ function serveStdio(bridge: CliBridge, { stdin, stdout }: CliIo, log: Log): CliS
 }
 
 /** Where it listens is said at every level of the log: with port 0 nobody else knows. */
-async function serveHttp(bridge: CliBridge, { stderr }: CliIo): Promise<CliService> {
+async function serveHttp(bridge: CliBridge, { stderr }: CliIo, { logFormat }: Config): Promise<CliService> {
   const service = await bridge.serveHttp();
-  stderr.write(`sandpy: serving MCP at ${service.url}\n`);
+  const { url } = service;
+  if (logFormat === "text") stderr.write(`sandpy: serving MCP at ${url}\n`);
+  else createLog("INFO", (line) => stderr.write(line), logFormat).info("serving MCP by HTTP", { url });
   return service;
 }
 

@@ -40,7 +40,7 @@ interface ListOptions {
 
 async function listServers({ wanted, all, names, json }: ListOptions, { io }: CliContext): Promise<number> {
   const config = await loadSettings(io.env);
-  const log = createLog(config.logLevel, (line) => io.stderr.write(line));
+  const log = createLog(config.logLevel, (line) => io.stderr.write(line), config.logFormat);
   const { takeInventory } = await import("../app/inventory.ts");
   const { entries, problems } = await takeInventory(config, { selfPath: io.selfPath, log });
   const shown = select(entries, wanted);

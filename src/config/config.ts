@@ -1,4 +1,4 @@
-import type { LogLevel } from "../core/log.ts";
+import type { LogFormat, LogLevel } from "../core/log.ts";
 import type { HttpSettings } from "./http.ts";
 import type { AccessPolicy, AuditSettings } from "./policy.ts";
 
@@ -40,6 +40,8 @@ export interface Config {
   readonly stateless: boolean;
   /** `MCP_BRIDGE_LOG_LEVEL` */
   readonly logLevel: LogLevel;
+  /** `MCP_BRIDGE_LOG_FORMAT` */
+  readonly logFormat: LogFormat;
   /** `MCP_SERVERS_CONFIG`: an absolute path, or JSON that begins with `{` or `[`. */
   readonly serversConfig: string | undefined;
   /** `MCP_BRIDGE_ALLOW_SELF_SERVER`: a configured server may be the bridge itself. */

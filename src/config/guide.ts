@@ -95,6 +95,10 @@ export const GUIDE: Readonly<Record<SettingName, Guide>> = {
     about: "What is logged: DEBUG, INFO, WARNING or ERROR.",
     value: ({ logLevel }) => logLevel,
   },
+  MCP_BRIDGE_LOG_FORMAT: {
+    about: "How the log is written: text, or json with an object in each line.",
+    value: ({ logFormat }) => logFormat,
+  },
   MCP_BRIDGE_ALLOW_SELF_SERVER: {
     about: "Whether a server may be Sandpy itself.",
     value: ({ allowSelfServer }) => allowSelfServer,

@@ -55,6 +55,7 @@ export function loadConfig(
     outputMode: given.value("MCP_BRIDGE_OUTPUT_MODE") ?? "compact",
     stateless: given.value("MCP_BRIDGE_STATELESS") ?? false,
     logLevel: given.value("MCP_BRIDGE_LOG_LEVEL") ?? "INFO",
+    logFormat: given.value("MCP_BRIDGE_LOG_FORMAT") ?? "text",
     // A path, or the configuration itself as JSON.
     serversConfig:
       serversConfig === undefined || /^[{[]/.test(serversConfig.value)

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { LOG_LEVELS } from "../core/log.ts";
+import { LOG_FORMATS, LOG_LEVELS } from "../core/log.ts";
 import { parseTokenList } from "./http-tokens.ts";
 
 const MAX_TIMER_SECONDS = 2_147_483; // timers hold 32 bits of milliseconds
@@ -245,6 +245,10 @@ export const SETTINGS = {
   MCP_BRIDGE_LOG_LEVEL: row(
     "logLevel",
     choice(LOG_LEVELS, (text) => text.toUpperCase()),
+  ),
+  MCP_BRIDGE_LOG_FORMAT: row(
+    "logFormat",
+    choice(LOG_FORMATS, (text) => text.toLowerCase()),
   ),
   MCP_BRIDGE_ALLOW_SELF_SERVER: row("allowSelfServer", flag),
   MCP_BRIDGE_TRUST_PROJECT: row("trustProject", flag, { flag: "trust-project" }),

@@ -1,43 +1,96 @@
+import { currentRun } from "./run-context.ts";
+
 /** Severities, least first; a log prints its own level and those above it. */
 export const LOG_LEVELS = ["DEBUG", "INFO", "WARNING", "ERROR"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** Values of a log line's fields; printed as `key=value`, quoted where needed. */
-export type LogFields = Readonly<Record<string, string | number | boolean | undefined>>;
+/** Lines for people, or one JSON object in each line for programs. */
+export const LOG_FORMATS = ["text", "json"] as const;
+export type LogFormat = (typeof LOG_FORMATS)[number];
+
+/**
+ * What an entry says beside its message, under names of ours: `key=value` in text, quoted where needed, members in JSON.
+ * A field counts for more than the id of the same name that the run has.
+ */
+export type LogFields = Readonly<Record<string, string | number | boolean | undefined>> & {
+  readonly [name in "time" | "level" | "message"]?: never;
+};
 
 /** Where the bridge says what it does. Never stdout: that belongs to the protocol. */
 export interface Log {
+  /** Below it nothing is written. */
+  readonly level: LogLevel;
   debug(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;
   warning(message: string, fields?: LogFields): void;
   error(message: string, fields?: LogFields): void;
 }
 
-const MAX_VALUE_CHARS = 2000;
-
-/** Creates a log that writes lines `LEVEL message key=value …` through `write` (stderr in the product). */
-export function createLog(level: LogLevel, write: (line: string) => void): Log {
-  const threshold = LOG_LEVELS.indexOf(level);
-  const at = (own: LogLevel) => (message: string, fields?: LogFields) => {
-    if (LOG_LEVELS.indexOf(own) >= threshold) write(`${renderLine(own, message, fields)}\n`);
-  };
-  return { debug: at("DEBUG"), info: at("INFO"), warning: at("WARNING"), error: at("ERROR") };
+interface Entry {
+  readonly level: LogLevel;
+  readonly message: string;
+  readonly fields: readonly (readonly [string, string | number | boolean])[];
 }
 
-function renderLine(level: LogLevel, message: string, fields: LogFields = {}): string {
-  const pairs = Object.entries(fields)
-    .filter(([, value]) => value !== undefined)
-    .map(([key, value]) => `${key}=${renderValue(String(value))}`);
-  return [level, "sandpy:", escapeControls(message), ...pairs].join(" ");
+const MAX_MESSAGE_CHARS = 10_000;
+const MAX_VALUE_CHARS = 2000;
+/** What ends a line, moves a terminal's cursor or changes the order in which text is shown. */
+const UNPRINTABLE = /[\p{Cc}\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
+
+/**
+ * Creates a log that writes one line for each entry through `write` (stderr in the product). In JSON it says which run the
+ * entry is of, with the ids of the audit: `caller`, `session`, `execution`, `request`; in text only at the level `DEBUG`.
+ */
+export function createLog(level: LogLevel, write: (line: string) => void, format: LogFormat = "text"): Log {
+  const threshold = LOG_LEVELS.indexOf(level);
+  const render = format === "json" ? renderJson : renderText;
+  const hasIds = format === "json" || level === "DEBUG";
+  const at = (own: LogLevel) => (message: string, fields?: LogFields) => {
+    if (LOG_LEVELS.indexOf(own) < threshold) return;
+    const entry = {
+      level: own,
+      message: cut(message, MAX_MESSAGE_CHARS),
+      fields: boundFields({ ...(hasIds ? currentIds() : {}), ...fields }),
+    };
+    write(`${escapeUnprintable(render(entry))}\n`);
+  };
+  return { level, debug: at("DEBUG"), info: at("INFO"), warning: at("WARNING"), error: at("ERROR") };
+}
+
+function currentIds(): LogFields {
+  const { requestId: request, callerId: caller, sessionId: session, executionId: execution } = currentRun();
+  return { request, caller, session, execution };
+}
+
+function boundFields(fields: LogFields): Entry["fields"] {
+  return Object.entries(fields).flatMap(([name, value]) => {
+    if (value === undefined) return [];
+    return [[name, typeof value === "string" ? cut(value, MAX_VALUE_CHARS) : value] as const];
+  });
+}
+
+function renderJson({ level, message, fields }: Entry): string {
+  const time = new Date().toISOString();
+  return JSON.stringify({ time, level, message, ...Object.fromEntries(fields) });
+}
+
+function renderText({ level, message, fields }: Entry): string {
+  const pairs = fields.map(([name, value]) => `${name}=${renderValue(String(value))}`);
+  return [level, "sandpy:", message, ...pairs].join(" ");
 }
 
 function renderValue(value: string): string {
-  const cut = value.length > MAX_VALUE_CHARS ? `${value.slice(0, MAX_VALUE_CHARS)}…` : value;
-  return /^[\w.:/@+-]+$/.test(cut) ? cut : JSON.stringify(cut);
+  return /^[\w.:/@+-]+$/.test(value) ? value : JSON.stringify(value);
 }
 
-/** Untrusted text reaches the log: a control character must not move a terminal's cursor or forge a line. */
-function escapeControls(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for.
-  return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, (char) => JSON.stringify(char).slice(1, -1));
+function cut(text: string, maxChars: number): string {
+  return text.length > maxChars ? `${text.slice(0, maxChars).toWellFormed()}…` : text;
+}
+
+/** Untrusted text reaches the log: it must not forge a line. What JSON leaves as it is would still disturb a terminal. */
+function escapeUnprintable(line: string): string {
+  return line.replace(UNPRINTABLE, (char) => {
+    const json = JSON.stringify(char).slice(1, -1);
+    return json === char ? `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}` : json;
+  });
 }

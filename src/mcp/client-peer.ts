@@ -9,11 +9,13 @@ import {
 import { z } from "zod";
 import { LOCAL_CALLER } from "../core/caller.ts";
 import { MAX_TIMER_MS } from "../core/lifecycle.ts";
+import type { LogLevel } from "../core/log.ts";
 import type { ClientPeer, LogSeverity, PeerMessage } from "../upstream/client-peer.ts";
 import { ClientRun } from "./client-run.ts";
 import { RateLimit } from "./rate-limit.ts";
 import type { ToolAnswer } from "./render-result.ts";
 import { type RunClient, RunPeer } from "./run-peer.ts";
+import { boundSeverity } from "./severity-bound.ts";
 import { SuspendedRuns } from "./suspended-runs.ts";
 
 /** A result that the client did not fetch after its last answer is kept this long. */
@@ -37,6 +39,7 @@ export class McpClientPeer implements RunClient {
   #server: McpServer | undefined;
   #capabilities: Readonly<Record<string, unknown>> | undefined;
   #severity: LogSeverity | undefined;
+  #logLevel: LogLevel = "INFO";
   #onRootsChanged = () => {};
   #unsent = 0;
   #hasPinged = false;
@@ -47,9 +50,10 @@ export class McpClientPeer implements RunClient {
     this.#callerId = callerId;
   }
 
-  /** Makes `server` the one by which the client is reached. */
-  attach(server: McpServer): void {
+  /** Makes `server` the one by which the client is reached; it gets no log messages below `logLevel`. */
+  attach(server: McpServer, logLevel: LogLevel): void {
     this.#server = server;
+    this.#logLevel = logLevel;
     this.#hasPinged = false;
     server.server.setRequestHandler("logging/setLevel", ({ params }) => {
       this.#severity = params.level;
@@ -152,9 +156,10 @@ export class McpClientPeer implements RunClient {
   }
 
   severityFor(run: ClientRun | undefined): LogSeverity | undefined {
-    return this.#isModern()
+    const wanted = this.#isModern()
       ? (fromEnvelope(run?.context, LOG_LEVEL_META_KEY) as LogSeverity | undefined)
       : this.#severity;
+    return wanted === undefined ? undefined : boundSeverity(wanted, this.#logLevel);
   }
 
   async #wait(

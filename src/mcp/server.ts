@@ -7,6 +7,7 @@ import {
 } from "@modelcontextprotocol/server";
 import { renderError, toBridgeError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
+import { createShortId, currentRun, withinRun } from "../core/run-context.ts";
 import type { McpClientPeer } from "./client-peer.ts";
 import { ListedTool, NO_SERVERS, type ServerNames } from "./listed-tool.ts";
 import type { PythonRunner } from "./python-runner.ts";
@@ -50,11 +51,14 @@ export function createServer(runner: PythonRunner, options: ServerOptions): McpS
     { name: options.name, version: options.version },
     { capabilities: { tools: { listChanged: true }, resources: { listChanged: false }, logging: {} } },
   );
-  options.peer.attach(server);
+  options.peer.attach(server, options.log.level);
   const tool = options.tool ?? listTool(server, options);
   const input = inputOf(options.defaults);
   server.registerTool(RUN_PYTHON, { inputSchema: permissiveSchema(input.jsonSchema) }, (raw, context) =>
-    runPython(runner, options, () => input.parse(raw), context),
+    // Over HTTP the request has a name already; over stdio it gets one here.
+    withinRun({ requestId: currentRun().requestId ?? createShortId() }, () =>
+      runPython(runner, options, () => input.parse(raw), context),
+    ),
   );
   const inputSchema = { type: "object" as const, ...input.jsonSchema };
   // In place of the SDK's own, which has no time to find out what the description is.

@@ -2,7 +2,7 @@ import { randomInt } from "node:crypto";
 import { type BridgeEvents, createSessionRef, type SessionRef } from "../core/bridge-events.ts";
 import { BridgeError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
-import { type RunContext, withinRun } from "../core/run-context.ts";
+import { outsideRuns, type RunContext, withinRun } from "../core/run-context.ts";
 import type { HostMemory } from "../kernel/host-memory.ts";
 import type { HostSessions } from "../kernel/host-sessions.ts";
 import type { HostTools, ServerName } from "../kernel/host-tools.ts";
@@ -351,7 +351,7 @@ class PythonSession implements Session {
   #startIdleTimer(): void {
     if (this.#closed.signal.aborted) return;
     const { idleTimeoutMs } = this.#options;
-    this.#idleTimer = setTimeout(() => void this.#stopIdle(), idleTimeoutMs);
+    this.#idleTimer = outsideRuns(() => setTimeout(() => void this.#stopIdle(), idleTimeoutMs));
     this.#idleTimer.unref();
   }
 

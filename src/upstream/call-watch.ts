@@ -53,10 +53,10 @@ export class CallWatch {
     const { session, events, audit } = this.#options;
     const at = Date.now();
     const startedAt = performance.now();
-    const { executionId } = currentRun();
+    const { requestId, executionId } = currentRun();
     const record = (outcome: AuditOutcome, code?: string) => {
       const ms = performance.now() - startedAt - (facts.askedMs ?? 0);
-      audit?.record({ ...facts, at, session, executionId, outcome, code, ms });
+      audit?.record({ ...facts, at, session, requestId, executionId, outcome, code, ms });
       if (events?.isHeard !== true) return;
       const { server, method, tool } = facts;
       const approval = facts.approval?.answer;

@@ -1,6 +1,7 @@
 import { BridgeError } from "../core/errors.ts";
 import { untilAborted, withDeadline } from "../core/lifecycle.ts";
 import type { Log } from "../core/log.ts";
+import { outsideRuns } from "../core/run-context.ts";
 import type { ServerDefinition } from "../discovery/server-definition.ts";
 import type { Catalogue, KnownServer } from "./catalogue/catalogue.ts";
 import type { Pool } from "./pool.ts";
@@ -63,7 +64,7 @@ export class Learner {
     }
     const words = query.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu) ?? [];
     if (words.length > 0) this.#waiting.sort((a, b) => countWords(b, words) - countWords(a, words));
-    while (this.#working < MAX_AT_ONCE && this.#waiting.length > 0) void this.#work();
+    while (this.#working < MAX_AT_ONCE && this.#waiting.length > 0) void outsideRuns(() => this.#work());
     return this.#waiting.length + this.#working;
   }
 

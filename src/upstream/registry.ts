@@ -1,4 +1,5 @@
 import { BridgeError } from "../core/errors.ts";
+import { outsideRuns } from "../core/run-context.ts";
 import type { Discovery, ServerDefinition } from "../discovery/server-definition.ts";
 import type { Clock } from "./clock.ts";
 import { listNames, nearestNames } from "./names.ts";
@@ -39,7 +40,7 @@ export class Registry {
 
   /** One reading serves all who ask while it is under way. */
   refresh(): Promise<Discovery> {
-    this.#refreshing ??= this.#read().finally(() => {
+    this.#refreshing ??= outsideRuns(() => this.#read()).finally(() => {
       this.#refreshing = undefined;
     });
     return this.#refreshing;

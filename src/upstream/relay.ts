@@ -167,7 +167,7 @@ export class Relay {
     const { server, log } = this.#options;
     const text = textOf(data);
     const masked = mask(text);
-    log.debug("log message of server", { server, level, data: masked });
+    log.debug("log message of server", { server, severity: level, data: masked });
     const peer = this.#addressee();
     const wanted = peer?.logSeverity();
     if (peer === undefined || wanted === undefined || severityOf(level) < severityOf(wanted)) return;

@@ -1,5 +1,6 @@
 import { BridgeError, toBridgeError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
+import { outsideRuns } from "../core/run-context.ts";
 import type { ServerDefinition } from "../discovery/server-definition.ts";
 import type { ServerSummary } from "../kernel/host-tools.ts";
 import { waitFor } from "./abort.ts";
@@ -115,8 +116,8 @@ export class ServerSlot {
   }
 
   #started(signal: AbortSignal): Promise<LiveServer> {
-    // It goes on when whoever wanted it first has had enough.
-    this.#starting ??= workFor(undefined, () => this.#start()).finally(() => {
+    // It goes on when whoever wanted it first has had enough, and what it says later is not of that run.
+    this.#starting ??= outsideRuns(() => workFor(undefined, () => this.#start())).finally(() => {
       this.#starting = undefined;
       this.#watchIdle(); // whoever wanted it may have given up
     });
@@ -175,11 +176,13 @@ export class ServerSlot {
   #watchIdle(): void {
     clearTimeout(this.#idleTimer);
     if (this.callers.count > 0 || this.#live === undefined) return;
-    this.#idleTimer = setTimeout(() => {
-      this.#options.log.info("stopping server, which is idle", { server: this.definition.name });
-      void this.#stopIdle();
-    }, this.#options.idleMs);
+    this.#idleTimer = outsideRuns(() => setTimeout(() => this.#endIdle(), this.#options.idleMs));
     this.#idleTimer.unref();
+  }
+
+  #endIdle(): void {
+    this.#options.log.info("stopping server, which is idle", { server: this.definition.name });
+    void this.#stopIdle();
   }
 
   async #stopIdle(): Promise<void> {

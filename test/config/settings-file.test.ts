@@ -54,6 +54,7 @@ const SAMPLES: Readonly<Partial<Record<SettingName, unknown>>> = {
   MCP_BRIDGE_OUTPUT_MODE: "toon",
   MCP_BRIDGE_STATELESS: true,
   MCP_BRIDGE_LOG_LEVEL: "DEBUG",
+  MCP_BRIDGE_LOG_FORMAT: "json",
   MCP_BRIDGE_ALLOW_SELF_SERVER: true,
   MCP_BRIDGE_TRUST_PROJECT: true,
   MCP_BRIDGE_ADD_SERVERS: ["notes", "git*"],

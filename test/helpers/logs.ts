@@ -1,7 +1,7 @@
-import { createLog, type Log } from "../../src/core/log.ts";
+import { createLog, type Log, type LogLevel } from "../../src/core/log.ts";
 
 /** A log that keeps its lines, for tests that read them. */
-export function createMemoryLog(): Log & { readonly lines: readonly string[] } {
+export function createMemoryLog(level: LogLevel = "DEBUG"): Log & { readonly lines: readonly string[] } {
   const lines: string[] = [];
-  return { ...createLog("DEBUG", (line) => lines.push(line)), lines };
+  return { ...createLog(level, (line) => lines.push(line)), lines };
 }

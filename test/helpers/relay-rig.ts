@@ -1,5 +1,6 @@
 import { Client as ModernClient } from "@modelcontextprotocol/client";
 import { Client as OlderClient } from "@modelcontextprotocol/sdk/client/index.js";
+import type { LogLevel } from "../../src/core/log.ts";
 import { McpClientPeer } from "../../src/mcp/client-peer.ts";
 import type { PythonRunner } from "../../src/mcp/python-runner.ts";
 import { createServer } from "../../src/mcp/server.ts";
@@ -15,12 +16,12 @@ const IDENTITY = { name: "test", version: "1" };
  * A client of an upstream, with all of our MCP server in between and no Python: its code is a tool call as JSON, or a list
  * of calls that are made one after the other, of which one that is a list itself is made all at once.
  */
-function connectTransport(rig: Rig): StreamTransport {
+function connectTransport(rig: Rig, level: LogLevel): StreamTransport {
   const peer = new McpClientPeer();
   rig.upstream.welcome(peer);
   const runner = createToolRunner(rig);
   return new StreamTransport((shutdown) =>
-    createServer(runner, { ...SERVER_OPTIONS, log: createMemoryLog(), shutdown, peer }),
+    createServer(runner, { ...SERVER_OPTIONS, log: createMemoryLog(level), shutdown, peer }),
   );
 }
 
@@ -29,10 +30,11 @@ export async function connectOlder(
   rig: Rig,
   capabilities: Record<string, object>,
   setUp: (client: OlderClient) => void = () => undefined,
+  level: LogLevel = "DEBUG",
 ): Promise<OlderClient> {
   const client = new OlderClient(IDENTITY, { capabilities });
   setUp(client);
-  await client.connect(connectTransport(rig));
+  await client.connect(connectTransport(rig, level));
   return client;
 }
 
@@ -41,13 +43,14 @@ export async function connectModern(
   rig: Rig,
   capabilities: Record<string, object>,
   setUp: (client: ModernClient) => void = () => undefined,
+  level: LogLevel = "DEBUG",
 ): Promise<ModernClient> {
   const client = new ModernClient(IDENTITY, {
     capabilities,
     versionNegotiation: { mode: { pin: "2026-07-28" } },
   });
   setUp(client);
-  await client.connect(connectTransport(rig));
+  await client.connect(connectTransport(rig, level));
   return client;
 }
 

@@ -1,6 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
+import { LOG_LEVEL_META_KEY, type Client as ModernClient } from "@modelcontextprotocol/client";
+import type { Client as OlderClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { LoggingMessageNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
+import { LOG_SEVERITIES } from "../../src/upstream/client-peer.ts";
 import { connectModern, connectOlder, toolRun } from "../helpers/relay-rig.ts";
 import { createJournal, createRig, scripted, until } from "../upstream/harness.ts";
 
@@ -79,6 +82,44 @@ describe("log messages of a server", () => {
         .map((line) => JSON.parse(line).params),
     ).toEqual([{ level: "warning" }]);
     await client.close();
+  });
+
+  describe.each([
+    ["DEBUG", "debug"],
+    ["INFO", "info"],
+    ["WARNING", "warning"],
+    ["ERROR", "error"],
+  ] as const)("where the level of the log is %s", (level, least) => {
+    test.each(ERAS)(`begin at ${least} for a client of the %s kind that asks for all`, async (era) => {
+      const says = LOG_SEVERITIES.map((each) => message(each, each));
+      const heard: unknown[] = [];
+      using journal = createJournal();
+      const script = { tools: { talk: { says } }, capabilities: { logging: {} }, journal: journal.path };
+      await using rig = createRig([scripted("fx", script)]);
+      if (era === "older") {
+        const hear = (each: OlderClient) =>
+          each.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => {
+            heard.push(params.level);
+          });
+        const client = await connectOlder(rig, {}, hear, level);
+        await client.setLoggingLevel("debug");
+        await client.callTool(toolRun("fx", "talk"));
+        await client.close();
+      } else {
+        const hear = (each: ModernClient) =>
+          each.setNotificationHandler("notifications/message", ({ params }) => {
+            heard.push(params.level);
+          });
+        const client = await connectModern(rig, {}, hear, level);
+        await client.callTool({ ...toolRun("fx", "talk"), _meta: { [LOG_LEVEL_META_KEY]: "debug" } });
+        await client.close();
+      }
+      const expected = LOG_SEVERITIES.slice(LOG_SEVERITIES.indexOf(least));
+      await until(() => heard.length >= expected.length);
+      expect(heard).toEqual([...expected]);
+      const asked = journal.lines().filter((line) => line.includes("logging/setLevel"));
+      expect(asked.map((line) => JSON.parse(line).params)).toEqual([{ level: least }]);
+    });
   });
 
   test("carry no value of the server's own environment, nor do errors", async () => {

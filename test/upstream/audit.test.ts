@@ -165,12 +165,13 @@ describe("the audit log of calls", () => {
     const session = createSessionRef({ id: "oidc|42", name: "Ann" });
     const tools = rig.upstream.openSession(undefined, session);
     const call = () => tools.callTool({ server: "fx", tool: "get", arguments: {} }, soon());
-    await withinRun({ executionId: "e1" }, call);
+    await withinRun({ requestId: "r1", executionId: "e1" }, call);
     await call();
     await rig.upstream.close();
     const named = { caller: "oidc|42", session: session.sessionId };
-    expect(lines()).toMatchObject([{ ...named, execution: "e1" }, named]);
+    expect(lines()).toMatchObject([{ ...named, request: "r1", execution: "e1" }, named]);
     expect(lines()[1]).not.toHaveProperty("execution");
+    expect(lines()[1]).not.toHaveProperty("request");
     const event = { kind: "upstream-called", server: "fx", tool: "get", outcome: "ok", ...session };
     expect(heard).toMatchObject([
       { ...event, executionId: "e1" },
@@ -189,6 +190,7 @@ describe("the audit log of calls", () => {
 const ENTRY: AuditEntry = {
   at: 0,
   session: { sessionId: "s", caller: LOCAL_CALLER },
+  requestId: undefined,
   executionId: undefined,
   server: "fx",
   method: "tools/call",

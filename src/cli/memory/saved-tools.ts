@@ -15,7 +15,7 @@ const MAX_ANSWER_CHARS = 32 * 1024 * 1024;
  */
 export async function askPython(expression: string, { io, createBridge }: CliContext): Promise<unknown> {
   const config = await loadSettings(io.env);
-  const log = createLog(config.logLevel, (line) => io.stderr.write(line));
+  const log = createLog(config.logLevel, (line) => io.stderr.write(line), config.logFormat);
   const stop = new AbortController();
   const forget = io.onStopSignal(() => stop.abort());
   // The saved tools run when Python starts, and may print what they like.

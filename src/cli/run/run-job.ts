@@ -28,7 +28,7 @@ export async function runJob(options: JobOptions, { io, createBridge }: CliConte
     const config = configureJob(settings, options);
     const timeoutMs = options.timeoutMs ?? config.timeoutMs;
     const { code, filename } = await readProgram(options, io.stdin);
-    const log = createLog(config.logLevel, (line) => io.stderr.write(line));
+    const log = createLog(config.logLevel, (line) => io.stderr.write(line), config.logFormat);
     const calls = new UpstreamCalls();
     const bridge = await createBridge(config, { log });
     bridge.events.listen(calls.note);

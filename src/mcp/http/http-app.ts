@@ -3,6 +3,7 @@ import { Hono } from "hono";
 import { cors } from "hono/cors";
 import type { Caller } from "../../core/caller.ts";
 import type { Log } from "../../core/log.ts";
+import { withinRun } from "../../core/run-context.ts";
 import { Admission } from "./admission.ts";
 import type { Authenticator } from "./authenticator.ts";
 import { createHostGuard, type HostRules } from "./host-guard.ts";
@@ -59,23 +60,24 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
   const { path, authenticator, endpoint, isDraining, log } = options;
   const checkHost = createHostGuard(options.hosts);
   const app = new Hono<HttpEnv>();
-  app.use(async (c, next) => {
+  app.use((c, next) => {
     const asked = c.req.header("x-request-id") ?? "";
     const requestId = REQUEST_ID.test(asked) ? asked : randomBytes(9).toString("base64url");
     const startedAt = performance.now();
     c.set("requestId", requestId);
-    const refusal = checkHost(c.req.raw.headers);
-    if (refusal === undefined) await next();
-    else c.res = refusal;
-    c.header("x-request-id", requestId);
-    c.header("x-content-type-options", "nosniff");
-    log.debug("request", {
-      request: requestId,
-      method: c.req.method,
-      path: c.req.path,
-      status: c.res.status,
-      caller: c.get("caller")?.name,
-      ms: Math.round(performance.now() - startedAt),
+    return withinRun({ requestId }, async () => {
+      const refusal = checkHost(c.req.raw.headers);
+      if (refusal === undefined) await next();
+      else c.res = refusal;
+      c.header("x-request-id", requestId);
+      c.header("x-content-type-options", "nosniff");
+      log.debug("request", {
+        method: c.req.method,
+        path: c.req.path,
+        status: c.res.status,
+        caller: c.get("caller")?.id,
+        ms: Math.round(performance.now() - startedAt),
+      });
     });
   });
   app.use(
@@ -96,7 +98,7 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
       if (identity instanceof Response) return identity;
       if (identity.kind !== "caller") throw new Error(`nobody may pass as ${identity.kind}`);
       c.set("caller", identity.caller);
-      return next();
+      return withinRun({ callerId: identity.caller.id }, next);
     },
   };
   const admission = new Admission(MAX_OPEN);

@@ -82,7 +82,7 @@ export class LegacySessions {
       onClient();
       const response = await session.handle(request, body);
       if (!response.ok) await this.#close(session, "refused");
-      else log.debug("a session began", { caller: caller.name });
+      else log.debug("a client began a session", { caller: caller.id });
       return response;
     } catch (error) {
       await this.#close(session, "failed");
@@ -118,7 +118,7 @@ export class LegacySessions {
   async #close(session: LegacySession, why: string): Promise<void> {
     if (!this.#sessions.delete(keyOf(session.id))) return;
     const { log } = this.#options;
-    log.debug("a session ended", { caller: session.caller.name, why });
+    log.debug("a client's session ended", { caller: session.caller.id, why });
     await session
       .close()
       .catch((error: unknown) => log.warning("a session did not end", { error: String(error) }));

@@ -21,6 +21,8 @@ export interface AuditEntry {
   readonly at: number;
   /** Which session of which bridge, and whose. */
   readonly session: SessionRef;
+  /** Which request of the client; `undefined`: none, as for {@link executionId}. */
+  readonly requestId: string | undefined;
   /** Which execution of the session; `undefined`: none, code in the background called. */
   readonly executionId: string | undefined;
   readonly server: string;
@@ -41,11 +43,12 @@ export interface AuditEntry {
 
 /** The line for a call, with the line's end. Never throws, whatever the arguments are. */
 export function renderAuditLine(entry: AuditEntry, how: "hash" | "masked"): string {
-  const { at, session, executionId, server, method, tool, outcome, code, ms, approval } = entry;
+  const { at, session, requestId, executionId, server, method, tool, outcome, code, ms, approval } = entry;
   return `${JSON.stringify({
     time: new Date(at).toISOString(),
     caller: session.caller.id,
     session: session.sessionId,
+    ...(requestId === undefined ? {} : { request: requestId }),
     ...(executionId === undefined ? {} : { execution: executionId }),
     server,
     ...(tool === undefined ? { method } : { tool }),

@@ -10,6 +10,7 @@ import {
 } from "@modelcontextprotocol/client";
 import type { BridgeError } from "../../core/errors.ts";
 import { withDeadline } from "../../core/lifecycle.ts";
+import { outsideRuns } from "../../core/run-context.ts";
 import { workFor } from "../callers.ts";
 import { type RawMessage, refusal } from "../messages.ts";
 import type { RemoteProtocol } from "../remembered.ts";
@@ -220,7 +221,7 @@ export class RemoteTransport implements Transport {
   async #renew(): Promise<void> {
     try {
       // The new session is everybody's, and so is what the server asks in it beside the answers to requests.
-      const version = await workFor(undefined, () => this.#renewal.renew());
+      const version = await outsideRuns(() => workFor(undefined, () => this.#renewal.renew()));
       if (version === undefined) return; // another request had it done
       this.#inner.setProtocolVersion(version);
       this.#options.onRenewed();

@@ -6,6 +6,8 @@ import type { TestHome } from "./home.ts";
 
 const CALL_TIMEOUT_MS = 60_000;
 const STOP_GRACE_MS = 10_000;
+/** What it says as text, or as JSON. */
+const LISTENS = /(?: at |"url":")(http:[^\s"]+)/;
 
 /** The binary as a server of its own, on a port that was free. */
 export interface Served extends AsyncDisposable {
@@ -13,6 +15,8 @@ export interface Served extends AsyncDisposable {
   /** Where MCP is. */
   readonly url: URL;
   readonly child: Child;
+  /** What it wrote to stderr so far. */
+  stderr(): string;
   /** A client that has a session of its own. */
   connect(token: string): Promise<ServedClient>;
 }
@@ -45,16 +49,17 @@ export async function startServed(
     await child.stop(STOP_GRACE_MS);
   };
   try {
-    await until("the server listens", () => / at http:\S+\n/.test(stderr), 20_000);
+    await until("the server listens", () => LISTENS.test(stderr), 20_000);
   } catch (error) {
     await stop();
     throw new Error(`${String(error)}: ${stderr}`);
   }
-  const url = new URL(/ at (http:\S+)\n/.exec(stderr)?.[1] ?? "");
+  const url = new URL(LISTENS.exec(stderr)?.[1] ?? "");
   return {
     origin: url.origin,
     url,
     child,
+    stderr: () => stderr,
     connect: (token) => connect(url, token),
     [Symbol.asyncDispose]: stop,
   };

@@ -171,7 +171,7 @@ describe("an answer", () => {
   test("has the id of its request, the sender's own where it is one", async () => {
     const { post, log } = createWorld();
     expect((await post({ ...BEARER, "x-request-id": "abc-1" })).headers.get("x-request-id")).toBe("abc-1");
-    expect(log.lines.at(-1)).toMatch(/request=abc-1 method=POST path=\/mcp status=200 caller=alice/);
+    expect(log.lines.at(-1)).toMatch(/request=abc-1 caller=token:alice method=POST path=\/mcp status=200/);
     const made = (await post({ ...BEARER, "x-request-id": "a\tb" })).headers.get("x-request-id");
     expect(made).toMatch(/^[\w-]{12}$/);
   });
