@@ -28,6 +28,9 @@ install_test_packages() {
   have python3 || missing="$missing python3"
   have ps || missing="$missing procps"
   have shellcheck || missing="$missing shellcheck"
+  have zsh || missing="$missing zsh"
+  have fish || missing="$missing fish"
+  have mandoc || missing="$missing mandoc"
   have podman || missing="$missing podman runc"
   have newuidmap || missing="$missing uidmap"
   have slirp4netns || missing="$missing slirp4netns"
@@ -38,7 +41,7 @@ install_test_packages() {
     have debootstrap || missing="$missing debootstrap"
   fi
   # shellcheck disable=SC2086 # a list of package names
-  [ -z "$missing" ] || install_packages "the tests run on podman, rootless podman and docker" $missing
+  [ -z "$missing" ] || install_packages "the tests run on podman, rootless podman and docker, and in three shells" $missing
   # Newer releases have the client in a package of its own.
   have docker || install_packages "docker.io came without its client" docker-cli
 }

@@ -14,7 +14,23 @@ export const PRINTED: readonly {
   readonly path: string;
   readonly args: readonly string[];
   readonly brew: string;
-}[] = [];
+}[] = [
+  {
+    path: "share/bash-completion/completions/sandpy",
+    args: ["completions", "bash"],
+    brew: "bash_completion.install",
+  },
+  {
+    path: "share/zsh/site-functions/_sandpy",
+    args: ["completions", "zsh"],
+    brew: "zsh_completion.install",
+  },
+  {
+    path: "share/fish/vendor_completions.d/sandpy.fish",
+    args: ["completions", "fish"],
+    brew: "fish_completion.install",
+  },
+];
 
 /** All but binary and licence. Throws when the binary does not print one of them. */
 export function renderExtras(binary: string): Extras {

@@ -6,10 +6,10 @@ import { explainUnusable, type Unusable } from "../upstream/availability.ts";
 import { Catalogue } from "../upstream/catalogue/catalogue.ts";
 import { catalogueFolder } from "./open-upstream.ts";
 
-/** A server, and how many tools it had when a bridge asked it last; `undefined`: nobody has asked yet. */
+/** A server, and the tools that it had when a bridge asked it last, by name; `undefined`: nobody has asked yet. */
 export interface InventoryEntry {
   readonly server: ServerDefinition;
-  readonly toolCount: number | undefined;
+  readonly tools: readonly string[] | undefined;
   /** Why it is not used; `undefined` for one that is. */
   readonly unusable: Unusable | undefined;
 }
@@ -24,7 +24,7 @@ export async function takeInventory(
   await catalogue.load(servers);
   const entries = servers.map((server) => ({
     server,
-    toolCount: catalogue.known(server)?.tools.length,
+    tools: catalogue.known(server)?.tools.map(({ name }) => name),
     unusable: explainUnusable(server, config.homeDir),
   }));
   return { entries, problems };

@@ -1,6 +1,7 @@
 import type { ArgDef, ArgsDef } from "citty";
 import { BridgeError } from "../core/errors.ts";
 import { findNearest } from "../core/nearest.ts";
+import { aliasesOf, choicesOf } from "./command-tree.ts";
 
 /** Values under the declared names; a positional that may be left out is absent. */
 export interface ParsedArguments {
@@ -45,6 +46,7 @@ export function parseArguments(words: readonly string[], declared: ArgsDef): Par
     if (name === undefined) throw unexpected(word, REST in declared);
     if (declared[name]?.valueHint === MANY) many.push(word);
     else {
+      requireChoice(name.toUpperCase(), word, declared[name]);
       values[name] = word;
       filled += 1;
     }
@@ -62,6 +64,7 @@ export function parseArguments(words: readonly string[], declared: ArgsDef): Par
         values[name] = true;
       } else {
         const given = value ?? takeValue(words, ++index, end, flag, arg);
+        requireChoice(flag, given, arg);
         if (isRepeated(arg)) values[name] = [...valuesOf(values[name]), given];
         else values[name] = name in values ? `${values[name]},${given}` : given;
       }
@@ -100,6 +103,14 @@ function readFlag(word: string, declared: ArgsDef) {
   return { name, flag, value };
 }
 
+/** Throws for a value that is none of an enumeration. */
+function requireChoice(what: string, value: string, arg?: ArgDef): void {
+  const choices = choicesOf(arg);
+  if (choices.length === 0 || choices.includes(value)) return;
+  const message = `${what} is ${JSON.stringify(value)}: expected ${choices.slice(0, -1).join(", ")} or ${choices.at(-1)}`;
+  throw usage(message, didYouMean(value, choices));
+}
+
 function takeValue(words: readonly string[], index: number, end: number, flag: string, arg?: ArgDef): string {
   const value = words[index];
   // A flag in its place is a value forgotten; one that starts with a dash can be given as --flag=-value.
@@ -117,10 +128,4 @@ export function shownHint(arg: ArgDef | undefined, otherwise = "value"): string 
 function unexpected(word: string, takesRest: boolean): BridgeError {
   const hint = takesRest ? 'Arguments of the program come after "--".' : undefined;
   return usage(`unexpected argument ${JSON.stringify(word)}`, hint);
-}
-
-function aliasesOf(arg: ArgDef): readonly string[] {
-  const alias = "alias" in arg ? arg.alias : undefined;
-  if (alias === undefined) return [];
-  return typeof alias === "string" ? [alias] : alias;
 }

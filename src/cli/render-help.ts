@@ -1,45 +1,60 @@
 import type { ArgDef, ArgsDef } from "citty";
 import { MANY, REST, shownHint } from "./arguments.ts";
+import { aliasesOf, type CommandNode, nameOf, summaryOf } from "./command-tree.ts";
+import type { Example } from "./examples.ts";
 
-/** A command as its help page shows it. */
-export interface HelpPage {
-  /** The words that call it, such as `sandpy run`. */
-  readonly path: string;
-  readonly description: string;
-  readonly args: ArgsDef;
-  readonly commands: readonly { readonly name: string; readonly description: string }[];
-}
+type Row = readonly [left: string, right: string];
 
 /** Renders a help page as plain text, with a newline at its end. */
-export function renderHelp({ path, description, args, commands }: HelpPage): string {
-  const entries = Object.entries(args);
-  const positionals = entries.filter(([, arg]) => arg.type === "positional");
-  const flags = entries.filter(([, arg]) => arg.type !== "positional");
+export function renderHelp(node: CommandNode): string {
+  const { description, commands, examples } = node;
+  return [
+    `${description}\n`,
+    `Usage: ${renderUsage(node)}\n`,
+    renderRows("Arguments", argumentRows(node)),
+    renderRows(
+      "Commands",
+      commands.map((command) => [nameOf(command), summaryOf(command)]),
+    ),
+    renderRows("Flags", flagRows(node)),
+    renderExamples(examples),
+  ]
+    .filter((section) => section !== "")
+    .join("\n");
+}
+
+/** How a command is typed, in one line. */
+export function renderUsage({ path, args, commands }: CommandNode): string {
   const words = [
     path,
     commands.length > 0 ? "[command]" : "",
     "[flags]",
-    ...positionals.map(([name, arg]) => renderPositional(name, arg)),
+    ...positionalsOf(args).map(([name, arg]) => renderPositional(name, arg)),
   ];
-  const flagRows = [
-    ...flags.map(([name, arg]) => [renderFlag(name, arg), arg.description ?? ""] as const),
-    ["-h, --help", "show this help"] as const,
-  ];
+  return words.filter((word) => word !== "").join(" ");
+}
+
+/** What stands for each argument, and what it is. */
+export function argumentRows({ args }: CommandNode): readonly Row[] {
+  return positionalsOf(args).map(([name, arg]) => [name.toUpperCase(), arg.description ?? ""]);
+}
+
+/** Each flag, with what follows it, and what it does. */
+export function flagRows({ args }: CommandNode): readonly Row[] {
+  const flags = Object.entries(args).filter(([, arg]) => arg.type !== "positional");
   return [
-    `${description}\n`,
-    `Usage: ${words.filter((word) => word !== "").join(" ")}\n`,
-    renderRows(
-      "Arguments",
-      positionals.map(([name, arg]) => [name.toUpperCase(), arg.description ?? ""]),
-    ),
-    renderRows(
-      "Commands",
-      commands.map(({ name, description }) => [name, description]),
-    ),
-    renderRows("Flags", flagRows),
-  ]
-    .filter((section) => section !== "")
-    .join("\n");
+    ...flags.map(([name, arg]): Row => [renderFlag(name, arg), arg.description ?? ""]),
+    ["-h, --help", "show this help"],
+  ];
+}
+
+function renderExamples(examples: readonly Example[]): string {
+  if (examples.length === 0) return "";
+  return `Examples:\n${examples.map(([command, says]) => `  ${command}\n      ${says}\n`).join("")}`;
+}
+
+function positionalsOf(args: ArgsDef): readonly (readonly [string, ArgDef])[] {
+  return Object.entries(args).filter(([, arg]) => arg.type === "positional");
 }
 
 function renderPositional(name: string, arg: ArgDef): string {
@@ -49,11 +64,13 @@ function renderPositional(name: string, arg: ArgDef): string {
 }
 
 function renderFlag(name: string, arg: ArgDef): string {
-  const alias = "alias" in arg && typeof arg.alias === "string" ? `-${arg.alias}, ` : "";
+  const alias = aliasesOf(arg)
+    .map((each) => `-${each}, `)
+    .join("");
   return `${alias}--${name}${arg.type === "boolean" ? "" : ` <${shownHint(arg, name)}>`}`;
 }
 
-function renderRows(title: string, rows: readonly (readonly [string, string])[]): string {
+function renderRows(title: string, rows: readonly Row[]): string {
   if (rows.length === 0) return "";
   const width = Math.max(...rows.map(([left]) => left.length));
   return [`${title}:`, ...rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`), ""].join("\n");

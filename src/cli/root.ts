@@ -22,5 +22,7 @@ export const root = defineCommand<ArgsDef>({
     sessions: () => import("./sessions/sessions.ts").then((module) => module.sessionsCommand),
     trust: () => import("./trust.ts").then((module) => module.trustCommand),
     config: () => import("./config/config.ts").then((module) => module.configCommand),
+    completions: () => import("./completions/completions.ts").then((module) => module.completionsCommand),
+    __complete: () => import("./completions/answers.ts").then((module) => module.completeCommand),
   },
 });

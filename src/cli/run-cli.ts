@@ -1,7 +1,8 @@
-import type { ArgsDef, CommandDef, CommandMeta, ParsedArgs, Resolvable } from "citty";
+import type { ArgsDef, CommandDef, ParsedArgs } from "citty";
 import { type BridgeError, toBridgeError } from "../core/errors.ts";
 import { COMMIT, VERSION } from "../core/version.ts";
 import { didYouMean, parseArguments, usage } from "./arguments.ts";
+import { loadCommands, loadNode, resolvePart, visible } from "./command-tree.ts";
 import type { CliContext, CliIo } from "./context.ts";
 import { print } from "./output.ts";
 import { addressed } from "./printable.ts";
@@ -35,11 +36,11 @@ export async function runCli(
     // `sandpy memory tools list`: each word that names a command leads one further down.
     for (;;) {
       const [word] = words;
-      const commands = await subCommandsOf(command);
+      const commands = await loadCommands(command);
       const names = Object.keys(commands);
       if (names.length === 0 || word === undefined || word.startsWith("-")) break;
-      if (!names.includes(word)) throw unknownCommand(word, names, path);
-      command = (await resolve<CommandDef>(commands[word])) ?? {};
+      if (!names.includes(word)) throw unknownCommand(word, visible(names), path);
+      command = (await resolvePart<CommandDef>(commands[word])) ?? {};
       path = `${path} ${word}`;
       words = words.slice(1);
     }
@@ -61,7 +62,7 @@ function bridgeLoader(selfPath: string | undefined): CliContext["createBridge"] 
 
 /** Flags without a command. */
 async function callRoot(words: readonly string[], io: CliIo): Promise<number> {
-  const { values, helpAsked } = parseArguments(words, (await resolve<ArgsDef>(root.args)) ?? {});
+  const { values, helpAsked } = parseArguments(words, (await resolvePart<ArgsDef>(root.args)) ?? {});
   if (helpAsked || values["version"] !== true) return print(io, await helpPage(root, NAME));
   return print(io, `${NAME} ${VERSION} (${COMMIT})\n`);
 }
@@ -72,7 +73,7 @@ async function call(
   words: readonly string[],
   context: CliContext,
 ): Promise<number> {
-  const { values, rest, helpAsked } = parseArguments(words, (await resolve<ArgsDef>(command.args)) ?? {});
+  const { values, rest, helpAsked } = parseArguments(words, (await resolvePart<ArgsDef>(command.args)) ?? {});
   // A command of commands does nothing itself.
   if (helpAsked || command.run === undefined) return print(context.io, await helpPage(command, path));
   const args = { _: [...rest], ...values } as ParsedArgs;
@@ -86,25 +87,7 @@ function unknownCommand(word: string, commands: readonly string[], path: string)
 }
 
 async function helpPage(command: CommandDef, path: string): Promise<string> {
-  const commands: { name: string; description: string }[] = [];
-  for (const [name, lazy] of Object.entries(await subCommandsOf(command))) {
-    commands.push({ name, description: await descriptionOf(await resolve<CommandDef>(lazy)) });
-  }
-  const args = (await resolve<ArgsDef>(command.args)) ?? {};
-  return renderHelp({ path, description: await descriptionOf(command), args, commands });
-}
-
-async function descriptionOf(command: CommandDef | undefined): Promise<string> {
-  return (await resolve<CommandMeta>(command?.meta))?.description ?? "";
-}
-
-async function subCommandsOf(command: CommandDef): Promise<Record<string, Resolvable<CommandDef>>> {
-  return (await resolve<Record<string, Resolvable<CommandDef>>>(command.subCommands)) ?? {};
-}
-
-/** citty lets each part of a declaration be a value, a promise, or a function that makes one. */
-async function resolve<T>(part: Resolvable<T> | undefined): Promise<T | undefined> {
-  return typeof part === "function" ? (part as () => T | Promise<T>)() : part;
+  return renderHelp(await loadNode(command, path, 1));
 }
 
 function renderFailure(failure: BridgeError, path: string): string {

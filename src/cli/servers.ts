@@ -79,11 +79,11 @@ function renderList(
   width: number | undefined,
 ): string {
   if (entries.length === 0) return renderNothing(config);
-  const rows = entries.map(({ server, toolCount }) => [
+  const rows = entries.map(({ server, tools }) => [
     printable(server.name),
     server.alias,
     server.availability.kind,
-    toolCount === undefined ? "-" : String(toolCount),
+    tools === undefined ? "-" : String(tools.length),
     commandLine(safeWordsOf(server, config.env)),
     placeOf(server.origins[0], server.name, config),
   ]);
@@ -114,7 +114,7 @@ function placeOf({ client, file, key }: Origin, name: string, { homeDir }: Confi
   return printable(`${shortenHome(file, homeDir)}${key === name ? "" : `:${key}`} (${client})`);
 }
 
-function describe({ server, toolCount, unusable }: InventoryEntry, { env }: Config) {
+function describe({ server, tools, unusable }: InventoryEntry, { env }: Config) {
   const { name, alias, description, transport, origins, availability } = server;
   const words = safeWordsOf(server, env);
   const given = variableNamesOf(transport);
@@ -130,6 +130,6 @@ function describe({ server, toolCount, unusable }: InventoryEntry, { env }: Conf
     state: availability.kind,
     reason: unusable?.reason ?? null,
     remedy: unusable?.remedy ?? null,
-    tools: toolCount ?? null,
+    tools: tools?.length ?? null,
   };
 }

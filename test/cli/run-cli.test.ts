@@ -2,7 +2,9 @@ import { describe, expect, test } from "bun:test";
 import { root } from "../../src/cli/root.ts";
 import { CliWorld } from "../helpers/cli-world.ts";
 
-const COMMANDS = Object.keys(root.subCommands ?? {}).join(", ");
+const COMMANDS = Object.keys(root.subCommands ?? {})
+  .filter((name) => !name.startsWith("__"))
+  .join(", ");
 
 describe("help and version", () => {
   test.each([

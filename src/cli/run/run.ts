@@ -9,12 +9,8 @@ import { runJob } from "./run-job.ts";
 export const runCommand = defineCommand({
   meta: {
     name: "run",
-    description: `Run one Python program in a fresh sandbox; its exit code is ours. It has no network, no variables of yours, and
-reaches only the MCP servers that are named.
-
-  sandpy run report.py --timeout 60 -- --since 2026-01
-  sandpy run -c 'print(sum(range(10)))'
-  sandpy run job.py --servers github --allow 'github.get_*' --env TOKEN`,
+    description:
+      "Run one Python program in a fresh sandbox; its exit code is ours.\nIt has no network, no variables of yours, and reaches only the MCP servers that are named.",
   },
   args: {
     file: { type: "positional", required: false, description: 'the program, or "-" for stdin' },
