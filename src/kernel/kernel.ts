@@ -3,14 +3,16 @@ import { BridgeError } from "../core/errors.ts";
 import { type Closable, untilAborted, withDeadline } from "../core/lifecycle.ts";
 import type { Log } from "../core/log.ts";
 import { outsideRuns } from "../core/run-context.ts";
-import { COLLECT_BYTES, readFrames } from "./channel.ts";
+import { readFrames } from "./channel.ts";
 import type { ServerName } from "./host-tools.ts";
+import { Outbox } from "./outbox.ts";
 import {
   type DiedFrame,
   type DisplayFrame,
   type DoneFrame,
   type ExecuteFrame,
   type IncomingLine,
+  isTooLong,
   MAX_FRAME_BYTES,
   type OutgoingLine,
   PROTOCOL,
@@ -21,9 +23,6 @@ import {
   type SupervisorFrame,
 } from "./protocol.ts";
 import { BUNDLE_HASH, renderPayload } from "./source.ts";
-
-/** Bytes of answers that the sandbox has not taken yet; more are refused, since it can ask and not read. */
-const MAX_UNSENT_BYTES = 96 * 1024 * 1024;
 
 /** How an execution ended on the wire: the kernel's word, or the news that it is gone. */
 export type ExecutionEnd =
@@ -111,8 +110,7 @@ class FrameKernel implements Kernel {
   #measuring: PromiseWithResolvers<number | undefined> | undefined;
   #syncing: { readonly id: number; readonly settle: () => void } | undefined;
   #syncs = 0;
-  #unsentBytes = 0;
-  #uncollected = 0;
+  readonly #outbox = new Outbox((line) => this.#send(line));
   #gone: string | undefined;
   #closing: Promise<void> | undefined;
 
@@ -193,17 +191,8 @@ class FrameKernel implements Kernel {
     this.#synced(id);
   }
 
-  async reply(line: Extract<OutgoingLine, readonly ["k", unknown]>): Promise<void> {
-    const text = renderReply(line);
-    const bytes = Buffer.byteLength(text);
-    if (this.#unsentBytes + bytes > MAX_UNSENT_BYTES) return this.#send(renderRefusal(line, TOO_MUCH));
-    this.#unsentBytes += bytes;
-    await this.#send(text);
-    this.#unsentBytes -= bytes;
-    this.#uncollected += bytes;
-    if (this.#uncollected < COLLECT_BYTES) return;
-    this.#uncollected = 0;
-    Bun.gc(true);
+  reply(line: Extract<OutgoingLine, readonly ["k", unknown]>): Promise<void> {
+    return this.#outbox.send(line);
   }
 
   close(): Promise<void> {
@@ -327,33 +316,10 @@ function describeExit(exit: SandboxExit): string {
   return exit.stderr === "" ? how : `${how}: ${exit.stderr}`;
 }
 
-/** The supervisor takes a longer line for the word of another program, and ends. JSON can be longer than what it says. */
-function isTooLong(line: string): boolean {
-  return Buffer.byteLength(line) - 1 > MAX_FRAME_BYTES;
-}
-
 function refusedCell(id: number): DoneFrame {
   const evalue = `the code takes more than the ${MAX_FRAME_BYTES} bytes of JSON that can be sent at once`;
   const error = { ename: "SandboxError", evalue, traceback: `SandboxError: ${evalue}` };
   return { type: "done", id, status: "error", result: null, error, exit_code: null };
-}
-
-const TOO_LONG = `the answer is nested too deeply, or takes more than the ${MAX_FRAME_BYTES} bytes of JSON that can be sent at once; ask for less`;
-const TOO_MUCH = `more than ${MAX_UNSENT_BYTES} bytes of answers wait to be read; await some before asking for more`;
-
-function renderReply(line: Extract<OutgoingLine, readonly ["k", unknown]>): string {
-  try {
-    const text = renderLine(line);
-    if (!isTooLong(text)) return text;
-  } catch {
-    // RangeError: JSON can be parsed at a depth at which it can not be written
-  }
-  return renderRefusal(line, TOO_LONG);
-}
-
-function renderRefusal([, { id }]: Extract<OutgoingLine, readonly ["k", unknown]>, message: string): string {
-  const error = { kind: "limit", message, server: null, tool: null } as const;
-  return renderLine(["k", { type: "reply_error", id, error }]);
 }
 
 function cancelledStart(): BridgeError {

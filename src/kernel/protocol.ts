@@ -238,3 +238,8 @@ function parseFrame(value: unknown): IncomingLine | undefined {
 export function renderLine(line: OutgoingLine): string {
   return `["${line[0]}",${JSON.stringify(line[1])}]\n`;
 }
+
+/** The supervisor takes a longer line for the word of another program, and ends. JSON can be longer than what it says. */
+export function isTooLong(line: string): boolean {
+  return Buffer.byteLength(line) - 1 > MAX_FRAME_BYTES;
+}

@@ -217,8 +217,8 @@ describe("a running kernel", () => {
     };
 
     const answers = Array.from({ length: 40 }, (_, id) => answer(id));
-    expect(await told(1)).toEqual([11, 29]);
     await Promise.all(answers);
+    expect(await told(1)).toEqual([11, 29]);
     await answer(50);
     expect(await told(2)).toEqual([1, 0]);
   });
