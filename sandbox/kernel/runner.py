@@ -126,8 +126,9 @@ class Runner:
         """Takes a frame from the host, or the supervisor's `interrupt` or `shown`."""
         kind = frame["type"]
         if kind in ("execute", "sync"):
-            self.inbox.put(frame)
-            self.loop.wake()
+            if isinstance(frame["id"], int):  # else there is nobody to answer
+                self.inbox.put(frame)
+                self.loop.wake()
         elif kind == "reply":
             self.rpc.settle(frame["id"], frame["value"], None)
         elif kind == "reply_error":

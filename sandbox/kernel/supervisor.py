@@ -139,7 +139,7 @@ class Supervisor:
         try:
             who, frame = decode(line.decode())
             kind = frame["type"]
-        except (ValueError, TypeError, KeyError):
+        except (ValueError, TypeError, KeyError, RecursionError):
             who = kind = None
         if who == "s" and kind == "interrupt":
             if self.executing is not None and frame.get("id") == self.executing:

@@ -138,7 +138,7 @@ class Sandbox:
             try:
                 who, frame = json.loads(line.decode())
                 kind = frame["type"]
-            except (ValueError, TypeError, KeyError):
+            except (ValueError, TypeError, KeyError, RecursionError):
                 self.invalid.append(line)
                 continue
             self.frames.append((who, frame))

@@ -161,6 +161,12 @@ class Contract(unittest.TestCase):
                     said = sandbox.process.stderr.read().decode()
                     self.assertEqual("ignored a line" in said, not row["valid"] and not row["line"].startswith('["k",'))
 
+    def test_survives_a_line_that_is_nested_too_deeply(self) -> None:
+        with Sandbox() as sandbox:
+            for line in (b'["s",' + b"[" * 100_000, b'["k",' + b"[" * 100_000 + b"]"):
+                sandbox.write(line + b"\n")
+            self.assertEqual(sandbox.run("'next'").result, "'next'")
+
     def test_takes_code_of_ten_megabytes(self) -> None:
         with Sandbox() as sandbox:
             code = "s = '" + "\u00e9" * 5_000_000 + "'\nlen(s)"
