@@ -90,22 +90,31 @@ def read_input(prompt: object = "", /) -> NoReturn:
 
 
 class Console:
-    """The text streams over descriptors 1 and 2."""
+    """The text streams over descriptors 1 and 2, and over 0 where somebody writes to it."""
 
-    def __init__(self) -> None:
+    def __init__(self, has_stdin: bool = False) -> None:
         codecs.register_error(ERRORS, _replace_surrogates)
         self.spares = {fd: fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, HIGH) for fd in (1, 2)}
-        self.stdin = Input()
+        self.has_stdin = has_stdin
+        self.stdin = self._open_input()
         self.stdout = self._open(1, "<stdout>")
         self.stderr = self._open(2, "<stderr>")
         sys.stdin = sys.__stdin__ = self.stdin  # type: ignore[misc]
         sys.stdout = sys.__stdout__ = self.stdout  # type: ignore[misc]
         sys.stderr = sys.__stderr__ = self.stderr  # type: ignore[misc]
-        builtins.input = read_input
+        if not has_stdin:
+            builtins.input = read_input
         builtins.exit = Exit("exit")  # type: ignore[assignment]
         builtins.quit = Exit("quit")  # type: ignore[assignment]
         if _libc is not None:
             _libc.setvbuf(_c_stdout, None, LINE_BUFFERED, 0)
+
+    def _open_input(self) -> io.TextIOBase:
+        if not self.has_stdin:
+            return Input()
+        raw = io.FileIO(0, "r", closefd=False)
+        raw.name = "<stdin>"  # type: ignore[misc]
+        return io.TextIOWrapper(io.BufferedReader(raw), encoding="utf-8", errors="surrogateescape")
 
     def _open(self, fd: int, name: str) -> io.TextIOWrapper:
         raw = io.FileIO(fd, "w", closefd=False)
@@ -121,7 +130,7 @@ class Console:
         for name in ("stdin", "stdout", "stderr"):
             own = getattr(self, name)
             if own.closed:
-                own = self._open(1 if name == "stdout" else 2, f"<{name}>") if name != "stdin" else Input()
+                own = self._open(1 if name == "stdout" else 2, f"<{name}>") if name != "stdin" else self._open_input()
                 setattr(self, name, own)
             current = getattr(sys, name, None)
             try:

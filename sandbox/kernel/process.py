@@ -53,9 +53,9 @@ def measured() -> dict[str, Any]:
 
 
 class Kernel:
-    """One forked kernel: its pid and our ends of its four pipes."""
+    """One forked kernel: its pid and our ends of its pipes; without `has_stdin` its standard input is empty."""
 
-    def __init__(self, generation: int) -> None:
+    def __init__(self, generation: int, has_stdin: bool = False) -> None:
         self.generation = generation
         self.pid = 0
         self.reaped = False
@@ -64,7 +64,12 @@ class Kernel:
         self.frames_out, kernel_out = os.pipe()
         self.stdout, kernel_stdout = os.pipe()
         self.stderr, kernel_stderr = os.pipe()
-        self.theirs = (kernel_in, kernel_out, kernel_stdout, kernel_stderr)
+        self.theirs = [kernel_in, kernel_out, kernel_stdout, kernel_stderr]
+        self.has_stdin = has_stdin
+        self.stdin: int | None = None
+        if has_stdin:
+            kernel_stdin, self.stdin = os.pipe()
+            self.theirs.append(kernel_stdin)
 
     def fork(self, limits: dict[str, int] | None, run: Callable[[int, int], NoReturn]) -> None:
         """Forks; the child calls `run` with its two frame pipes and never returns."""
@@ -85,8 +90,9 @@ class Kernel:
                 os._exit(70)
         for fd in self.theirs:
             os.close(fd)
-        for fd in (self.frames_in, self.frames_out, self.stdout, self.stderr):
-            os.set_blocking(fd, False)
+        for fd in (self.frames_in, self.frames_out, self.stdout, self.stderr, self.stdin):
+            if fd is not None:
+                os.set_blocking(fd, False)
 
     def interrupt(self) -> None:
         """Sends SIGINT as a terminal does, to the process group: a child that the kernel waits for gets it too."""
@@ -106,7 +112,7 @@ class Kernel:
             self.reaped = True
 
     def close(self) -> None:
-        """Closes our ends of the pipes."""
+        """Closes our ends of the pipes, but for the input, which its writer closes."""
         for fd in (self.frames_in, self.frames_out, self.stdout, self.stderr):
             os.close(fd)
 
@@ -157,15 +163,14 @@ def _kill_namespace() -> None:
         time.sleep(0.0005)
 
 
-def _confine(theirs: tuple[int, int, int, int], limits: dict[str, int] | None) -> None:
+def _confine(theirs: list[int], limits: dict[str, int] | None) -> None:
     """Makes the forked child an ordinary process of its own, without a trace of the supervisor's descriptors."""
     os.setsid()
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     prctl(PR_SET_DUMPABLE, 1)
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    null = os.open(os.devnull, os.O_RDWR)
-    os.dup2(null, 0)
+    os.dup2(theirs[4] if len(theirs) > 4 else os.open(os.devnull, os.O_RDWR), 0)
     os.dup2(theirs[2], 1)
     os.dup2(theirs[3], 2)
     keep = set(theirs[:2])

@@ -13,6 +13,7 @@ from .codec import render
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
 DISPLAY = b'{"type":"display",'
@@ -131,6 +132,19 @@ class Text:
     def decode(self, chunk: bytes, final: bool = False) -> str:
         """Decodes what is complete; invalid bytes become U+FFFD."""
         return self.decoder.decode(chunk, final)
+
+    def pieces(self, most: int) -> Iterator[bytes]:
+        """Reads what is in the pipe now, at most so many bytes at a time."""
+        left = pending(self.fd)
+        while left > 0:
+            try:
+                chunk = os.read(self.fd, min(left, most))
+            except BlockingIOError:
+                return
+            if not chunk:
+                return
+            left -= len(chunk)
+            yield chunk
 
 
 def pending(fd: int) -> int:

@@ -12,6 +12,7 @@ from . import history, late
 from .cell import compile_cell
 from .console import Console
 from .display import Display
+from .ends import broken, done
 from .interrupts import Interrupts
 from .late import Watch, aio
 from .loop import Loop
@@ -46,14 +47,16 @@ QUIET_SECONDS = 0.05
 class Runner:
     """The kernel: takes `execute` frames from the wire and answers each with one `done`."""
 
-    def __init__(self, frames_in: int, frames_out: int, max_bytes: int, projects: str | None) -> None:
+    def __init__(
+        self, frames_in: int, frames_out: int, max_bytes: int, projects: str | None, has_stdin: bool
+    ) -> None:
         self.pid = _getpid()
         self.main_thread = _get_ident()
         self.interrupts = Interrupts()
         self.wire = Wire(frames_in, frames_out, max_bytes, self.interrupts)
         self.rpc = Rpc(self.wire.send)
         self.inbox: SimpleQueue[dict[str, Any]] = SimpleQueue()
-        self.console = Console()
+        self.console = Console(has_stdin)
         self.loop = Loop()
         self.main = ModuleType("__main__", None)
         self.namespace = vars(self.main)
@@ -77,6 +80,8 @@ class Runner:
             if frame["type"] == "sync":
                 self.projects.sync()
                 self.wire.send({"type": "synced", "id": frame["id"]})
+            elif frame["type"] == "ask":
+                self.wire.send(late.load(".workspace").answer(frame))
             else:
                 self.execute(frame)
 
@@ -125,7 +130,7 @@ class Runner:
     def on_frame(self, frame: dict[str, Any]) -> None:
         """Takes a frame from the host, or the supervisor's `interrupt` or `shown`."""
         kind = frame["type"]
-        if kind in ("execute", "sync"):
+        if kind in ("execute", "sync", "ask"):
             if isinstance(frame["id"], int):  # else there is nobody to answer
                 self.inbox.put(frame)
                 self.loop.wake()
@@ -278,26 +283,10 @@ class Runner:
             _exit((outcome["exit_code"] or 0) & 0xFF if outcome["error"] is None else 1)
 
 
-def done(
-    number: int,
-    status: str,
-    result: str | None = None,
-    error: dict[str, str] | None = None,
-    exit_code: int | None = None,
-) -> dict[str, Any]:
-    """Builds a `done` frame; the supervisor looks for its first two keys in this order."""
-    return {"type": "done", "id": number, "status": status, "result": result, "error": error, "exit_code": exit_code}
-
-
-def broken(number: int, message: str) -> dict[str, Any]:
-    """Builds the `done` of a cell that failed through no fault of its own."""
-    return done(number, "error", error={"ename": "SandboxError", "evalue": message, "traceback": message})
-
-
-def main(frames_in: int, frames_out: int, max_bytes: int, projects: str | None) -> NoReturn:
+def main(frames_in: int, frames_out: int, max_bytes: int, projects: str | None, has_stdin: bool) -> NoReturn:
     """Is the life of the kernel process."""
     try:
-        Runner(frames_in, frames_out, max_bytes, projects).serve()
+        Runner(frames_in, frames_out, max_bytes, projects, has_stdin).serve()
     except BaseException as error:
         os.write(2, (render_error(error)["traceback"]).encode())
     _exit(1)

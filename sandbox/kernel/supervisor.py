@@ -10,6 +10,7 @@ import time
 from . import late, process, runner
 from .codec import decode
 from .hello import PROTOCOL, hello
+from .inlet import Inlet
 from .outlet import Outlets
 from .process import complain
 from .relay import DISPLAY, Host, Lines, LineTooLongError, Queue, Text, done_id, execute_id, pending
@@ -36,6 +37,7 @@ class Supervisor:
         self.max_line = int(settings["max_frame_bytes"])
         self.limits = settings["rlimits"]
         self.projects = settings.get("projects")
+        self.has_stdin = settings.get("stdin") is True
         self.host = Host(1)
         self.say = self.host.say
         self.spill = Spill(settings.get("output_bytes"), self.say)
@@ -84,6 +86,7 @@ class Supervisor:
         self.watcher.set(self.wakeup, EVENT_READ, self.on_child)
         for fd, callback in self.sources.items():
             self.watcher.set(fd, EVENT_READ if self.host.keeps_up else 0, callback)
+        self.inlet.update_interest()
         self.watcher.set(self.kernel.frames_in, EVENT_WRITE * bool(self.to_kernel.parts), lambda _: self.flush_kernel())
 
     # From the host
@@ -152,6 +155,9 @@ class Supervisor:
             self.end_kernel("reset", None)
         elif who == "s" and kind == "measure":
             self.say(process.measured())
+        elif who == "s" and kind == "stdin":
+            with Suppress(ValueError, TypeError):  # no piece: the host waits, as it should for what it did not send
+                self.inlet.take(frame.get("data"))
         else:
             complain("ignored a line from the host that is not a frame of this protocol")
 
@@ -204,15 +210,7 @@ class Supervisor:
 
     def drain(self, text: Text) -> None:
         """Relays what is in an output pipe now."""
-        left = pending(text.fd)
-        while left > 0:
-            try:
-                chunk = os.read(text.fd, min(left, STREAM_BYTES))
-            except BlockingIOError:
-                return
-            if not chunk:
-                return
-            left -= len(chunk)
+        for chunk in text.pieces(STREAM_BYTES):
             self.stream(text, chunk)
 
     def stream(self, text: Text, chunk: bytes, final: bool = False) -> None:
@@ -225,9 +223,10 @@ class Supervisor:
     def start_kernel(self) -> None:
         """Forks a kernel and says that it is ready."""
         self.generation += 1
-        kernel = self.kernel = process.Kernel(self.generation)
+        kernel = self.kernel = process.Kernel(self.generation, self.has_stdin and self.generation == 1)
         kernel.fork(self.limits, self.become_kernel)
         self.to_kernel = Queue(kernel.frames_in)
+        self.inlet = Inlet(kernel.stdin, self.say, self.watcher)
         self.from_kernel = Lines(self.max_line - WRAPPING)
         self.texts = [Text("stdout", kernel.stdout), Text("stderr", kernel.stderr)]
         self.executing: int | None = None
@@ -240,7 +239,7 @@ class Supervisor:
 
     def become_kernel(self, frames_in: int, frames_out: int) -> NoReturn:
         """Runs in the forked child."""
-        runner.main(frames_in, frames_out, self.max_line - WRAPPING, self.projects)
+        runner.main(frames_in, frames_out, self.max_line - WRAPPING, self.projects, self.kernel.has_stdin)
 
     def on_child(self, _: int) -> None:
         """Reaps; replaces the kernel when it is among the dead."""
@@ -260,6 +259,7 @@ class Supervisor:
         dead = self.kernel
         dead.kill()
         self.last_words(dead, cause["reason"] != "protocol")
+        self.inlet.close()
         for fd in (*self.sources, dead.frames_in):
             self.watcher.set(fd, 0, lambda _: None)
         dead.close()

@@ -97,7 +97,7 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
   scope.add("what is kept", async () => (await memory)?.close());
   const closing = new AbortController();
   const createLauncher = (
-    options: Pick<KernelLauncherOptions, "pullWaitMs" | "wholeOutput" | "onLaunch">,
+    options: Pick<KernelLauncherOptions, "pullWaitMs" | "wholeOutput" | "hasStdin" | "onLaunch">,
   ): KernelLauncher =>
     new KernelLauncher({
       ...options,
@@ -111,6 +111,7 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
   const launcher = createLauncher({
     pullWaitMs: CALL_PULL_WAIT_MS,
     wholeOutput: false,
+    hasStdin: false,
     onLaunch: launched.resolve,
   });
   const pool = new WarmPool({
@@ -175,7 +176,11 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
     sessions: async () => (await loadRooms()).handles,
     async openSession() {
       const { opening, shared } = await loadRooms();
-      const kernels = createLauncher({ pullWaitMs: SHELL_PULL_WAIT_MS, wholeOutput: true });
+      const kernels = createLauncher({
+        pullWaitMs: SHELL_PULL_WAIT_MS,
+        wholeOutput: true,
+        hasStdin: true,
+      });
       const session = opening.openSession(shared, LOCAL_CALLER, kernels);
       lone.add(session);
       return session;

@@ -25,6 +25,8 @@ export interface KernelLauncherOptions {
   readonly findEngine: (signal: AbortSignal) => Promise<ContainerEngine>;
   /** Whether all output of the sandboxes is wanted, and not only what a result keeps of it. */
   readonly wholeOutput: boolean;
+  /** Whether programs get a standard input. */
+  readonly hasStdin: boolean;
   /** How long a start waits for an image that is being pulled. */
   readonly pullWaitMs: number;
   /** Called when the engine's client runs, which takes the longest part of a start. */
@@ -121,6 +123,7 @@ export class KernelLauncher implements KernelSource {
       max_frame_bytes: MAX_FRAME_BYTES,
       output_bytes: config.maxOutputChars,
       whole_output: this.#options.wholeOutput,
+      stdin: this.#options.hasStdin,
       projects: PROJECTS,
       rlimits: engine.info.enforcesLimits
         ? null

@@ -2,6 +2,7 @@ import type { Readable, Writable } from "node:stream";
 import type { Config } from "../config/config.ts";
 import type { BridgeEvents } from "../core/bridge-events.ts";
 import type { Log } from "../core/log.ts";
+import type { WorkspaceFiles } from "../kernel/workspace-files.ts";
 import type { ExecuteRequest, Outcome } from "../session/outcome.ts";
 
 /** The signals that end the program in an orderly way. */
@@ -38,6 +39,8 @@ export interface CliService {
 }
 
 export interface CliSession {
+  filesBefore(signal: AbortSignal): Promise<WorkspaceFiles>;
+  filesAfter(): Promise<WorkspaceFiles | undefined>;
   execute(request: ExecuteRequest, signal: AbortSignal): Promise<Outcome>;
   close(): Promise<void>;
 }

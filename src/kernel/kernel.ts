@@ -3,6 +3,7 @@ import { BridgeError } from "../core/errors.ts";
 import { type Closable, untilAborted, withDeadline } from "../core/lifecycle.ts";
 import type { Log } from "../core/log.ts";
 import { outsideRuns } from "../core/run-context.ts";
+import { type Answer, Asks } from "./asks.ts";
 import { readFrames } from "./channel.ts";
 import type { ServerName } from "./host-tools.ts";
 import { Outbox } from "./outbox.ts";
@@ -23,6 +24,7 @@ import {
   type SupervisorFrame,
 } from "./protocol.ts";
 import { BUNDLE_HASH, renderPayload } from "./source.ts";
+import { WorkspaceFiles } from "./workspace-files.ts";
 
 /** How an execution ended on the wire: the kernel's word, or the news that it is gone. */
 export type ExecutionEnd =
@@ -67,6 +69,7 @@ export interface Cell extends Omit<ExecuteFrame, "type" | "servers" | "projects"
 export interface Kernel extends Closable {
   /** The Python version inside, such as `3.14.0`. */
   readonly python: string;
+  readonly files: WorkspaceFiles;
   /** Runs one cell; only one at a time. Never rejects. */
   execute(cell: Cell): Promise<ExecutionEnd>;
   /** Interrupts the execution `id`; one that has ended is not harmed. */
@@ -77,6 +80,10 @@ export interface Kernel extends Closable {
   measure(deadlineMs: number): Promise<number | undefined>;
   /** Has the files of `/projects` kept that were written since the last cell; none may run. Never waits longer, nor rejects. */
   sync(deadlineMs: number): Promise<void>;
+  /** Sends a piece of at most 64 KiB to the standard input, an empty one for its end. False when nobody reads any more. */
+  sendInput(piece: Uint8Array): Promise<boolean>;
+  /** Asks the Python process for something; no cell may run. Never rejects. */
+  ask(method: string, params: Readonly<Record<string, unknown>>, deadlineMs: number): Promise<Answer>;
   /** Answers an rpc. Resolves when the pipe has taken it, also when the sandbox is gone. */
   reply(line: Extract<OutgoingLine, readonly ["k", unknown]>): Promise<void>;
 }
@@ -98,6 +105,7 @@ export async function startKernel(options: KernelOptions): Promise<Kernel> {
 
 class FrameKernel implements Kernel {
   python = "";
+  readonly files = new WorkspaceFiles(this);
   readonly #options: KernelOptions;
   readonly #hello = Promise.withResolvers<Extract<SupervisorFrame, { type: "hello" }>>();
   #execution: { readonly id: number; readonly settle: (end: ExecutionEnd) => void } | undefined;
@@ -111,6 +119,8 @@ class FrameKernel implements Kernel {
   #syncing: { readonly id: number; readonly settle: () => void } | undefined;
   #syncs = 0;
   readonly #outbox = new Outbox((line) => this.#send(line));
+  readonly #asks = new Asks();
+  #inputTaken: PromiseWithResolvers<boolean> | undefined;
   #gone: string | undefined;
   #closing: Promise<void> | undefined;
 
@@ -191,6 +201,18 @@ class FrameKernel implements Kernel {
     this.#synced(id);
   }
 
+  sendInput(piece: Uint8Array): Promise<boolean> {
+    if (this.#gone !== undefined) return Promise.resolve(false);
+    this.#inputTaken = Promise.withResolvers();
+    void this.#send(renderLine(["s", { type: "stdin", data: Buffer.from(piece).toString("base64") }]));
+    return this.#inputTaken.promise;
+  }
+
+  async ask(method: string, params: Readonly<Record<string, unknown>>, deadlineMs: number): Promise<Answer> {
+    if (this.#gone !== undefined) return { error: this.#gone };
+    return this.#asks.ask(method, params, deadlineMs, (line) => void this.#send(line));
+  }
+
   reply(line: Extract<OutgoingLine, readonly ["k", unknown]>): Promise<void> {
     return this.#outbox.send(line);
   }
@@ -231,6 +253,7 @@ class FrameKernel implements Kernel {
       if (frame.type === "rpc") this.#options.events.onRpc(frame, cost);
       else if (frame.type === "display") this.#options.events.onDisplay(frame);
       else if (frame.type === "synced") this.#synced(frame.id);
+      else if (frame.type === "answer") this.#asks.settle(frame);
       else if (frame.id === this.#execution?.id) this.#settle({ kind: "done", frame });
       return;
     }
@@ -246,6 +269,9 @@ class FrameKernel implements Kernel {
       case "ready":
         this.#onReady();
         return;
+      case "stdin_taken":
+        this.#inputTaken?.resolve(frame.open);
+        return;
       case "measured":
         this.#measured(frame.memory_bytes ?? undefined);
         return;
@@ -255,6 +281,7 @@ class FrameKernel implements Kernel {
           this.#execution !== undefined &&
           (frame.execution === this.#execution.id || frame.reason === "reset");
         this.#synced();
+        this.#asks.fail("Python was restarted");
         this.#servers = undefined;
         this.#projects = undefined;
         this.#options.events.onDied(frame, isDuringExecution);
@@ -290,6 +317,8 @@ class FrameKernel implements Kernel {
     this.#gone = reason;
     this.#measured(undefined);
     this.#synced();
+    this.#inputTaken?.resolve(false);
+    this.#asks.fail(reason);
     this.#hello.reject(
       new BridgeError("KERNEL_START_FAILED", `the sandbox did not start: ${reason}`, {
         data: { exitCode: exit?.code ?? null, stderr: exit?.stderr ?? "" },

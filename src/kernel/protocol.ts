@@ -68,6 +68,7 @@ const supervisorFrameSchema = z.discriminatedUnion("type", [
     bytes: z.int().nonnegative(),
     kept: z.int().nonnegative(),
   }),
+  z.object({ type: z.literal("stdin_taken"), open: z.boolean() }),
   z.object({ type: z.literal("measured"), memory_bytes: z.int().nonnegative().nullable() }),
 ]);
 
@@ -87,6 +88,12 @@ const kernelFrameSchema = z.discriminatedUnion("type", [
     exit_code: nullableInt,
   }),
   z.object({ type: z.literal("synced"), id }),
+  z.object({
+    type: z.literal("answer"),
+    id,
+    value: z.record(z.string(), z.unknown()).nullable(),
+    error: nullableText,
+  }),
   z.object({
     type: z.literal("display"),
     id,
@@ -123,12 +130,25 @@ export interface RpcError {
 export type OutgoingLine =
   | readonly [
       "s",
-      { readonly type: "interrupt"; readonly id: number } | { readonly type: "reset" | "measure" },
+      (
+        | { readonly type: "interrupt"; readonly id: number }
+        | { readonly type: "reset" | "measure" }
+        | { readonly type: "stdin"; readonly data: string }
+      ),
     ]
   | readonly ["k", ExecuteFrame]
   | readonly ["k", { readonly type: "sync"; readonly id: number }]
+  | readonly ["k", AskFrame]
   | readonly ["k", { readonly type: "reply"; readonly id: number; readonly value: RpcValue }]
   | readonly ["k", { readonly type: "reply_error"; readonly id: number; readonly error: RpcError }];
+
+/** A request of the host's, for a time when no cell runs. */
+export interface AskFrame {
+  readonly type: "ask";
+  readonly id: number;
+  readonly method: string;
+  readonly params: Readonly<Record<string, unknown>>;
+}
 
 export interface ExecuteFrame {
   readonly type: "execute";
@@ -182,6 +202,8 @@ export interface SandboxSettings {
   readonly whole_output?: boolean;
   /** The folder whose files are kept on the host; none if absent. */
   readonly projects?: string;
+  /** The first program gets what the host sends as its standard input: false if absent. */
+  readonly stdin?: boolean;
 }
 
 function isBase64(text: string): boolean {

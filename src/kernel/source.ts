@@ -9,6 +9,7 @@ import console from "../../sandbox/kernel/console.py" with { type: "text" };
 import directory from "../../sandbox/kernel/directory.py" with { type: "text" };
 import display from "../../sandbox/kernel/display.py" with { type: "text" };
 import docs from "../../sandbox/kernel/docs.py" with { type: "text" };
+import ends from "../../sandbox/kernel/ends.py" with { type: "text" };
 import figures from "../../sandbox/kernel/figures.py" with { type: "text" };
 import filelist from "../../sandbox/kernel/filelist.py" with { type: "text" };
 import gather from "../../sandbox/kernel/gather.py" with { type: "text" };
@@ -17,6 +18,7 @@ import hints from "../../sandbox/kernel/hints.py" with { type: "text" };
 import history from "../../sandbox/kernel/history.py" with { type: "text" };
 import images from "../../sandbox/kernel/images.py" with { type: "text" };
 import importer from "../../sandbox/kernel/importer.py" with { type: "text" };
+import inlet from "../../sandbox/kernel/inlet.py" with { type: "text" };
 import interrupts from "../../sandbox/kernel/interrupts.py" with { type: "text" };
 import judged from "../../sandbox/kernel/judged.py" with { type: "text" };
 import keeping from "../../sandbox/kernel/keeping.py" with { type: "text" };
@@ -65,6 +67,7 @@ import values from "../../sandbox/kernel/values.py" with { type: "text" };
 import walk from "../../sandbox/kernel/walk.py" with { type: "text" };
 import watcher from "../../sandbox/kernel/watcher.py" with { type: "text" };
 import wire from "../../sandbox/kernel/wire.py" with { type: "text" };
+import workspace from "../../sandbox/kernel/workspace.py" with { type: "text" };
 import type { SandboxSettings } from "./protocol.ts";
 
 const FILES: Readonly<Record<string, string>> = {
@@ -76,6 +79,7 @@ const FILES: Readonly<Record<string, string>> = {
   "directory.py": directory,
   "display.py": display,
   "docs.py": docs,
+  "ends.py": ends,
   "figures.py": figures,
   "filelist.py": filelist,
   "gather.py": gather,
@@ -84,6 +88,7 @@ const FILES: Readonly<Record<string, string>> = {
   "history.py": history,
   "images.py": images,
   "importer.py": importer,
+  "inlet.py": inlet,
   "interrupts.py": interrupts,
   "judged.py": judged,
   "keeping.py": keeping,
@@ -132,6 +137,7 @@ const FILES: Readonly<Record<string, string>> = {
   "walk.py": walk,
   "watcher.py": watcher,
   "wire.py": wire,
+  "workspace.py": workspace,
 };
 
 /** SHA-256 in hex over names and sources; the supervisor's `hello` must name the same. */

@@ -39,6 +39,8 @@ export interface Script {
   readonly argv: readonly string[];
   /** Variables for it beside those of the sandbox. */
   readonly env: Readonly<Record<string, string>>;
+  /** Its standard input, of which no more is read than it takes; absent: empty. */
+  readonly stdin?: AsyncIterable<Uint8Array>;
 }
 
 /** One request to run code. */

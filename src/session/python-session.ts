@@ -5,15 +5,18 @@ import type { Log } from "../core/log.ts";
 import { outsideRuns, type RunContext, withinRun } from "../core/run-context.ts";
 import type { HostMemory } from "../kernel/host-memory.ts";
 import type { HostSessions } from "../kernel/host-sessions.ts";
-import type { HostTools, ServerName } from "../kernel/host-tools.ts";
+import type { HostTools } from "../kernel/host-tools.ts";
 import type { ExecutionEnd, Kernel, KernelEvents } from "../kernel/kernel.ts";
+import type { WorkspaceFiles } from "../kernel/workspace-files.ts";
 import { RESET_DEADLINE_MS, runCell } from "./execution.ts";
+import { feedInput } from "./feed-input.ts";
 import { CapturedImages } from "./images.ts";
 import type { KernelSource } from "./kernel-source.ts";
 import { LiveOutput } from "./live-output.ts";
 import { cutNote, deathNote, endedNote, exitCodeOfDeath, idleNote, refusedImagesNote } from "./notes.ts";
 import type { ExecuteRequest, Outcome } from "./outcome.ts";
 import { CapturedOutput } from "./output.ts";
+import { toCell } from "./program-cell.ts";
 import { JobQueue } from "./queue.ts";
 import { type ExecutionReporter, type SandboxReporter, SessionReporter } from "./reporter.ts";
 import { type CallLimit, RpcDesk, type RpcDeskOptions, type UnderWay } from "./rpc-desk.ts";
@@ -114,6 +117,15 @@ class PythonSession implements Session {
     return this.#kernel?.measure(MEASURE_DEADLINE_MS);
   }
 
+  async filesBefore(signal: AbortSignal): Promise<WorkspaceFiles> {
+    return (this.#kernel ?? (await this.#startKernel(signal))).files;
+  }
+
+  async filesAfter(): Promise<WorkspaceFiles | undefined> {
+    await this.reset();
+    return this.#kernel?.files;
+  }
+
   get hasSandbox(): boolean {
     return this.#kernel !== undefined;
   }
@@ -176,21 +188,13 @@ class PythonSession implements Session {
       images: new CapturedImages(),
       report,
     };
+    const over = new AbortController();
     const late = this.#late;
     this.#late = new CapturedOutput(this.#options.maxOutputChars);
     this.#cell = cell;
     this.#hasState = true;
     try {
-      const frame = {
-        id: this.#newId(),
-        code: request.code,
-        servers,
-        loaded: namesOf(request.servers, servers),
-        argv: request.script?.argv ?? null,
-        filename: request.script?.filename ?? null,
-        ...(request.script === undefined ? {} : { env: request.script.env }),
-        projects,
-      };
+      const frame = toCell(request, { id: this.#newId(), servers, projects });
       const startedAt = performance.now();
       this.#options.tools.beginRun();
       let waits: readonly UnderWay[] = [];
@@ -200,7 +204,9 @@ class PythonSession implements Session {
         this.#desk.abandon("the execution was stopped");
       };
       const { timeoutMs } = request;
-      const { end, cut } = await runCell(kernel, frame, { time: cell.time, signal, onCut });
+      const running = runCell(kernel, frame, { time: cell.time, signal, onCut });
+      if (request.script !== undefined) void feedInput(kernel, request.script.stdin, over.signal);
+      const { end, cut } = await running;
       // It may have ended before it was ours, and does not say so twice.
       if (end.kind === "ended" && this.#kernel === kernel) this.#kernel = undefined;
       const now = performance.now();
@@ -211,6 +217,7 @@ class PythonSession implements Session {
       this.#kernel = undefined; // a sandbox that could not be stopped is not used again
       throw error;
     } finally {
+      over.abort();
       this.#cell = undefined;
     }
   }
@@ -379,9 +386,4 @@ class PythonSession implements Session {
       .catch((error: unknown) => log.error("could not stop a sandbox", { error: String(error) }));
     this.#discarded = Promise.all([this.#discarded, closing]);
   }
-}
-
-/** The servers' names for what may be their aliases. */
-function namesOf(wanted: readonly string[], servers: readonly ServerName[]): string[] {
-  return wanted.map((name) => servers.find((server) => server.alias === name)?.name ?? name);
 }

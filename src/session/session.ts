@@ -1,5 +1,6 @@
 import type { SessionRef } from "../core/bridge-events.ts";
 import type { Closable } from "../core/lifecycle.ts";
+import type { WorkspaceFiles } from "../kernel/workspace-files.ts";
 import type { ExecuteRequest, Outcome } from "./outcome.ts";
 
 /** One sandbox with its state. Executions are queued; sessions are independent of each other. */
@@ -12,6 +13,10 @@ export interface Session extends Closable {
    * all else is an {@link Outcome}. Aborting `signal` cancels: first an interrupt, then a kill.
    */
   execute(request: ExecuteRequest, signal: AbortSignal): Promise<Outcome>;
+  /** The files of its sandbox, which starts for that, before anything runs. Rejects as `execute` does. */
+  filesBefore(signal: AbortSignal): Promise<WorkspaceFiles>;
+  /** Ends all that the last run left running, and gives what files it left; `undefined` where its sandbox is gone. */
+  filesAfter(): Promise<WorkspaceFiles | undefined>;
   /** Bytes of memory that its sandbox holds; `undefined` where it has none, or does not answer soon. */
   measure(): Promise<number | undefined>;
   /** Interrupts the code that runs now, as a client that cancels does; returns whether there was any. */

@@ -182,6 +182,38 @@ describe("sandpy run", () => {
     expect(await finish(child)).toMatchObject({ code: 0, stdout: "__main__ False\n", stderr: "" });
   });
 
+  test("passes stdin on, whatever bytes it has, and its end", async () => {
+    const code =
+      "import sys, hashlib\nprint(sys.stdin.buffer.readline())\nprint(hashlib.sha256(sys.stdin.buffer.read()).hexdigest())\nprint(sys.stdin.read() == '')";
+    const child = await start(["run", home.write("reads.py", code)]);
+    const finished = finish(child);
+    const bytes = Buffer.alloc(
+      5_000_000,
+      Uint8Array.from({ length: 251 }, (_, n) => n),
+    );
+    await child.write("Ada\n");
+    await child.write(bytes);
+    child.endInput();
+    const hash = new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
+    expect(await finished).toMatchObject({ code: 0, stdout: `b'Ada\\n'\n${hash}\nTrue\n` });
+  });
+
+  test("reads no more of stdin than the program does, and ends though stdin does not", async () => {
+    const child = await start(["run", "-c", "import time\nprint(input(), flush=True)\ntime.sleep(1)"]);
+    const finished = finish(child);
+    await child.write("first\n");
+    const flood = child.write("x".repeat(50_000_000)).catch(() => "not taken");
+    expect(await finished).toMatchObject({ code: 0, stdout: "first\n" });
+    expect(await flood).toBe("not taken");
+  });
+
+  test("has a program that it read from stdin find its end there", async () => {
+    const child = await start(["run", "-"]);
+    await child.write("import sys\nprint(repr(sys.stdin.read()))");
+    child.endInput();
+    expect(await finish(child)).toMatchObject({ code: 0, stdout: "''\n" });
+  });
+
   test("stops with SIGTERM, and its container goes", async () => {
     const child = await start([
       "run",

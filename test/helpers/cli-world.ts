@@ -3,6 +3,8 @@ import type { CliBridge, CliContext, CliIo, CliService, StopSignal } from "../..
 import { runCli } from "../../src/cli/run-cli.ts";
 import type { Config } from "../../src/config/config.ts";
 import { createBridgeEvents } from "../../src/core/bridge-events.ts";
+import type { Kernel } from "../../src/kernel/kernel.ts";
+import { WorkspaceFiles } from "../../src/kernel/workspace-files.ts";
 import type { ExecuteRequest, Outcome } from "../../src/session/outcome.ts";
 import { until } from "./until.ts";
 
@@ -32,6 +34,8 @@ export class CliWorld {
   readonly bridgeEvents = createBridgeEvents();
   stdinIsTerminal = false;
   config: Config | undefined;
+  /** What the sandbox answers where files are asked for. */
+  files: Pick<Kernel, "ask"> = { ask: async () => ({ error: "no files in this test" }) };
   execute: Execute = async () => OK;
   readonly #handlers = new Set<(signal: StopSignal) => void>();
   readonly #serving = Promise.withResolvers<void>();
@@ -77,6 +81,8 @@ export class CliWorld {
       events: this.bridgeEvents,
       openSession: async () => ({
         execute: (request, signal) => this.execute(request, signal),
+        filesBefore: async () => new WorkspaceFiles(this.files),
+        filesAfter: async () => new WorkspaceFiles(this.files),
         close: async () => undefined,
       }),
       serveStdio: () => this.#serve("serving"),

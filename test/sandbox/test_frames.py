@@ -63,6 +63,7 @@ OUT: dict[tuple[str, str], dict[str, Check]] = {
         "bytes": is_int(0),
         "kept": is_int(0),
     },
+    ("s", "stdin_taken"): {"open": lambda value: isinstance(value, bool)},
     ("s", "measured"): {"memory_bytes": nullable(is_int(0))},
     ("k", "rpc"): {
         "id": is_int(0),
@@ -77,6 +78,11 @@ OUT: dict[tuple[str, str], dict[str, Check]] = {
         "exit_code": nullable(is_int(-(2**53) + 1)),
     },
     ("k", "synced"): {"id": is_int(0)},
+    ("k", "answer"): {
+        "id": is_int(0),
+        "value": nullable(lambda value: isinstance(value, dict)),
+        "error": nullable(is_text),
+    },
     ("k", "display"): {
         "id": is_int(0),
         "mime": is_one_of("image/png", "image/jpeg", "image/svg+xml", "image/webp", "image/gif"),
@@ -140,6 +146,10 @@ class Contract(unittest.TestCase):
             sandbox.until("measured")
             sandbox.send("k", {"type": "sync", "id": 9})
             sandbox.until("synced")
+            sandbox.send("k", {"type": "ask", "id": 9, "method": "list_files", "params": {"path": "no-such"}})
+            sandbox.until("answer")
+            sandbox.send("s", {"type": "stdin", "data": ""})
+            sandbox.until("stdin_taken")
             self.assertEqual(sandbox.invalid, [])
             kinds = {(who, frame["type"]) for who, frame in sandbox.frames}
             self.assertEqual(kinds, set(OUT))

@@ -31,6 +31,8 @@ function create(limits: Partial<SessionLimits> = {}) {
         ref,
         hasSandbox: true,
         execute: () => Promise.reject(new Error("the test runs nothing")),
+        filesBefore: () => Promise.reject(new Error("no files in this test")),
+        filesAfter: async () => undefined,
         measure: async () => undefined,
         interrupt: () => false,
         reset: async () => undefined,

@@ -38,7 +38,12 @@ export async function runJob(options: JobOptions, { io, createBridge }: CliConte
         code,
         servers: options.servers,
         timeoutMs,
-        script: { filename, argv: [options.file ?? "-c", ...options.argv], env: options.env },
+        script: {
+          filename,
+          argv: [options.file ?? "-c", ...options.argv],
+          env: options.env,
+          ...(options.file === "-" ? {} : { stdin: io.stdin }),
+        },
       };
       if (!options.json)
         return await runLive(

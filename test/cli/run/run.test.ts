@@ -121,6 +121,8 @@ describe("the program", () => {
       code: "print('piped')\n",
       script: { filename: "<stdin>", argv: ["-"] },
     });
+    expect((await requestOf("-"))?.script?.stdin).toBeUndefined();
+    expect((await requestOf(FILE))?.script?.stdin).toBeDefined();
   });
 
   test("is given on the command line", async () => {
