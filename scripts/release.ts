@@ -68,7 +68,7 @@ function describe(target: Target) {
 async function build(release: Release, targets: readonly Target[]): Promise<void> {
   rmSync(OUT, { recursive: true, force: true });
   mkdirSync(OUT, { recursive: true });
-  const extras = renderExtras(HOST_BINARY);
+  const extras = renderExtras(HOST_BINARY, release.date);
   const files: string[] = [];
   // One after the other: each holds a runtime of 100 MB in memory.
   for (const target of targets) files.push(await buildTarget(release, target, extras));

@@ -15,6 +15,7 @@ export const PRINTED: readonly {
   readonly args: readonly string[];
   readonly brew: string;
 }[] = [
+  { path: "share/man/man1/sandpy.1", args: ["__manual", "man"], brew: "man1.install" },
   {
     path: "share/bash-completion/completions/sandpy",
     args: ["completions", "bash"],
@@ -32,9 +33,9 @@ export const PRINTED: readonly {
   },
 ];
 
-/** All but binary and licence. Throws when the binary does not print one of them. */
-export function renderExtras(binary: string): Extras {
-  const printed = PRINTED.map(({ path, args }) => [path, outputOf(binary, args)]);
+/** All but binary and licence, as of `modified`. Throws when the binary does not print one of them. */
+export function renderExtras(binary: string, modified: Date): Extras {
+  const printed = PRINTED.map(({ path, args }) => [path, outputOf(binary, args, modified)]);
   return { ...Object.fromEntries(printed), NOTICE: renderNotice() };
 }
 
@@ -68,8 +69,10 @@ export async function packTarget(options: PackOptions): Promise<string> {
   return file;
 }
 
-function outputOf(command: string, args: readonly string[]): string {
-  const answer = Bun.spawnSync([command, ...args]);
+function outputOf(command: string, args: readonly string[], modified: Date): string {
+  // The same bytes for the same commit, whenever it is packed.
+  const env = { ...process.env, SOURCE_DATE_EPOCH: String(Math.floor(modified.getTime() / 1000)) };
+  const answer = Bun.spawnSync([command, ...args], { env });
   if (!answer.success || answer.stdout.length === 0) {
     const words = answer.stderr.toString().trim();
     throw new Error(`"${command} ${args.join(" ")}" printed nothing to put into the archives: ${words}`);

@@ -23,6 +23,7 @@ export const root = defineCommand<ArgsDef>({
     trust: () => import("./trust.ts").then((module) => module.trustCommand),
     config: () => import("./config/config.ts").then((module) => module.configCommand),
     completions: () => import("./completions/completions.ts").then((module) => module.completionsCommand),
+    __manual: () => import("./manual/manual.ts").then((module) => module.manualCommand),
     __complete: () => import("./completions/answers.ts").then((module) => module.completeCommand),
   },
 });
