@@ -2,7 +2,7 @@ import type { EventStore, JSONRPCMessage } from "@modelcontextprotocol/server";
 
 /** Of one session. */
 const MAX_EVENTS = 512;
-const MAX_BYTES = 8 * 1024 * 1024;
+const MAX_BYTES = 4 * 1024 * 1024;
 /** A client that lost its connection is back by then. */
 const KEEP_MS = 5 * 60_000;
 
@@ -17,7 +17,7 @@ interface StoredEvent {
 
 /**
  * What was sent to the client of one session, so that one whose connection broke gets what it missed: the newest 512
- * messages and 8 MiB of the last five minutes. A message that is larger by itself cannot be had again.
+ * messages and 4 MiB of the last five minutes. A message that is larger by itself cannot be had again.
  */
 export class SessionEvents implements EventStore {
   readonly #now: () => number;
@@ -38,12 +38,12 @@ export class SessionEvents implements EventStore {
     const storedAt = this.#now();
     this.#events.push({ id, streamId, message: isOpening ? undefined : message, bytes, storedAt });
     this.#bytes += bytes;
-    this.#dropOld();
+    this.dropOld();
     return id;
   }
 
   async getStreamIdForEventId(id: string): Promise<string | undefined> {
-    this.#dropOld();
+    this.dropOld();
     return this.#events.find((event) => event.id === id)?.streamId;
   }
 
@@ -60,7 +60,8 @@ export class SessionEvents implements EventStore {
     return streamId;
   }
 
-  #dropOld(): void {
+  /** Lets go of what is too old, also where nothing comes any more. */
+  dropOld(): void {
     const oldest = this.#now() - KEEP_MS;
     let count = 0;
     for (const { bytes, storedAt } of this.#events) {

@@ -14,7 +14,7 @@ import { trackResponse } from "./track-response.ts";
 
 /** A session of an older client is one open stream; the rest are calls. */
 const MAX_OPEN = { total: 1024, perCaller: 128 };
-const MAX_BODIES_BYTES = 128 * 1024 * 1024;
+const MAX_BODIES = { total: 64 * 1024 * 1024, perCaller: 40 * 1024 * 1024 };
 /** What pages of other origins send and may read of the answer. */
 const REQUEST_HEADERS = [
   "Authorization",
@@ -102,7 +102,7 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
     },
   };
   const admission = new Admission(MAX_OPEN);
-  const budget = new BodyBudget(MAX_BODIES_BYTES);
+  const budget = new BodyBudget(MAX_BODIES);
   app.all(path, guards.authenticated, async (c) => {
     if (isDraining()) return refuse(503, "the server is shutting down", { headers: { "retry-after": "5" } });
     const caller = c.get("caller");
@@ -110,7 +110,7 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
     if (typeof leave === "string") return refuseFull(leave);
     try {
       const request = c.req.raw;
-      const body = request.method === "POST" ? await readJsonBody(request, budget) : undefined;
+      const body = request.method === "POST" ? await readJsonBody(request, caller.id, budget) : undefined;
       if (body instanceof Response) return trackResponse(body, leave);
       c.env?.keepOpen?.();
       return trackResponse(await endpoint.handle({ request, caller, body: body?.value }), leave);

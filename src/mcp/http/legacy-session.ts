@@ -32,6 +32,7 @@ export class LegacySession {
   readonly caller: Caller;
   readonly #transport: WebStandardStreamableHTTPServerTransport;
   readonly #connection: LateConnection;
+  readonly #events = new SessionEvents();
   readonly #shutdown = new AbortController();
   readonly #peer = new McpClientPeer();
   readonly #server: SharedServerOptions;
@@ -47,7 +48,7 @@ export class LegacySession {
     this.#connection = connectLate(() => connect({ caller, peer: this.#peer, hasDefault: true }));
     this.#transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => this.id,
-      eventStore: new SessionEvents(),
+      eventStore: this.#events,
     });
     const send = this.#transport.send.bind(this.#transport);
     this.#transport.send = async (message, sendOptions) => {
@@ -99,6 +100,11 @@ export class LegacySession {
       this.#streams -= 1;
       this.#usedAt = performance.now();
     });
+  }
+
+  /** Lets go of what was sent so long ago that no client comes back for it. */
+  forgetOldEvents(): void {
+    this.#events.dropOld();
   }
 
   /** Resolves when every request has its answer. */

@@ -73,11 +73,12 @@ export class LegacySessions {
 
   async #open(request: Request, caller: Caller, body: unknown): Promise<Response> {
     const { connect, server, log, onClient } = this.#options;
-    const refusal = await this.#makeRoom(caller);
-    if (refusal !== undefined) return refusal;
+    const room = this.#makeRoom(caller);
+    if (room instanceof Response) return room;
     const session = new LegacySession({ caller, connect, server });
     this.#sessions.set(keyOf(session.id), session);
     try {
+      await room;
       await session.start();
       onClient();
       const response = await session.handle(request, body);
@@ -91,16 +92,13 @@ export class LegacySessions {
   }
 
   /** Many clients go without a word: where the limit is reached, the caller's session that was longest unused ends. */
-  async #makeRoom(caller: Caller): Promise<Response | undefined> {
+  #makeRoom(caller: Caller): Promise<void> | Response | undefined {
     const { limits } = this.#options;
     const own = [...this.#sessions.values()].filter((session) => session.caller.id === caller.id);
     const isOwn = own.length >= limits.perCaller;
     if (!isOwn && this.#sessions.size < limits.total) return undefined;
     const [longest] = own.filter(({ isUnused }) => isUnused).sort((a, b) => b.idleMs - a.idleMs);
-    if (longest !== undefined) {
-      await this.#close(longest, "displaced");
-      return undefined;
-    }
+    if (longest !== undefined) return this.#close(longest, "displaced"); // its place is free at once
     const message = isOwn
       ? `you have ${own.length} sessions already`
       : "the server has no room for another session";
@@ -111,6 +109,7 @@ export class LegacySessions {
 
   #sweep(): void {
     for (const session of this.#sessions.values()) {
+      session.forgetOldEvents();
       if (session.idleMs > this.#options.limits.ttlMs) void this.#close(session, "idle");
     }
   }

@@ -9,25 +9,44 @@ const MAX_COST = 128 * 1024 * 1024;
 const READ_MS = 60_000;
 const PARSE_ERROR = -32700;
 
-const decoder = new TextDecoder("utf-8", { fatal: true });
+/** A body is several times as large while it is read, which Bun is slow to take for a reason to collect. */
+const COLLECT_BYTES = 16 * 1024 * 1024;
 
-/** What bodies may take together while they are read. */
+/** What bodies may take together while they are read: of all, and of one caller. */
+export interface BodyLimits {
+  readonly total: number;
+  readonly perCaller: number;
+}
+
+/** Counts the bytes of bodies while they are read. */
 export class BodyBudget {
-  readonly #maxBytes: number;
-  #used = 0;
+  readonly #limits: BodyLimits;
+  readonly #used = new Map<string, number>();
+  #total = 0;
+  #uncollected = 0;
 
-  constructor(maxBytes: number) {
-    this.#maxBytes = maxBytes;
+  constructor(limits: BodyLimits) {
+    this.#limits = limits;
   }
 
-  take(bytes: number): boolean {
-    if (this.#used + bytes > this.#maxBytes) return false;
-    this.#used += bytes;
+  /** Whether there is room for more of this caller. */
+  take(callerId: string, bytes: number): boolean {
+    const own = (this.#used.get(callerId) ?? 0) + bytes;
+    if (own > this.#limits.perCaller || this.#total + bytes > this.#limits.total) return false;
+    this.#used.set(callerId, own);
+    this.#total += bytes;
     return true;
   }
 
-  giveBack(bytes: number): void {
-    this.#used -= bytes;
+  giveBack(callerId: string, bytes: number): void {
+    const left = (this.#used.get(callerId) ?? 0) - bytes;
+    if (left > 0) this.#used.set(callerId, left);
+    else this.#used.delete(callerId);
+    this.#total -= bytes;
+    this.#uncollected += bytes;
+    if (this.#uncollected < COLLECT_BYTES) return;
+    this.#uncollected = 0;
+    Bun.gc(true);
   }
 }
 
@@ -37,6 +56,7 @@ export class BodyBudget {
  */
 export async function readJsonBody(
   request: Request,
+  callerId: string,
   budget: BodyBudget,
   maxBytes = MAX_BODY_BYTES,
 ): Promise<{ readonly value: unknown } | Response> {
@@ -57,28 +77,29 @@ export async function readJsonBody(
     isLate = true;
     stop();
   }, READ_MS);
-  const chunks: Uint8Array[] = [];
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  let text = "";
   let taken = 0;
   try {
     for (let part = await reader?.read(); part?.done === false; part = await reader?.read()) {
       const { byteLength } = part.value;
       const isTooLarge = taken + byteLength > maxBytes;
-      if (isTooLarge || !budget.take(byteLength)) {
+      if (isTooLarge || !budget.take(callerId, byteLength)) {
         stop();
         return isTooLarge ? tooLarge() : busy();
       }
       taken += byteLength;
-      chunks.push(part.value);
+      text += decoder.decode(part.value, { stream: true });
     }
     if (isLate) return refuse(408, `the body took longer than ${READ_MS / 1000} s`);
-    const text = decoder.decode(Buffer.concat(chunks));
+    text += decoder.decode();
     if (costOfJson(text) > MAX_COST) return refuse(413, "the body has more values than are read");
     return { value: JSON.parse(text) };
   } catch {
     return refuse(400, "Parse error: the body is not one value of JSON in UTF-8", { code: PARSE_ERROR });
   } finally {
     clearTimeout(timer);
-    budget.giveBack(taken);
+    budget.giveBack(callerId, taken);
   }
 }
 

@@ -137,6 +137,40 @@ describe("a body", () => {
   });
 });
 
+describe("bodies", () => {
+  /** Of so many MiB of white space, of which the end does not come before `gate`; `onRead` is told that the rest was read. */
+  const slow = (mib: number, gate: Promise<void>, onRead = () => {}) => {
+    let left = mib;
+    return new ReadableStream({
+      async pull(controller) {
+        if (left > 0) controller.enqueue(new Uint8Array(1 << 20).fill(0x20));
+        else {
+          onRead();
+          await gate;
+          controller.enqueue(new TextEncoder().encode("{}"));
+          controller.close();
+        }
+        left -= 1;
+      },
+    }) as unknown as Body;
+  };
+
+  test("of one caller leave room for those of others, and make room when they are read", async () => {
+    const { post } = createWorld();
+    const gate = Promise.withResolvers<void>();
+    const bob = { authorization: "Bearer a-token-of-bob-000001" };
+    const read = Promise.withResolvers<void>();
+    const first = post(BEARER, slow(30, gate.promise, read.resolve));
+    await read.promise;
+    const answer = await post(BEARER, slow(30, gate.promise));
+    expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "1"]);
+    expect((await post(bob, slow(20, Promise.resolve()))).status).toBe(200);
+    gate.resolve();
+    expect((await first).status).toBe(200);
+    expect((await post(BEARER, slow(30, Promise.resolve()))).status).toBe(200);
+  });
+});
+
 describe("a page of another site", () => {
   test("is refused before anything else", async () => {
     const { post, served } = createWorld();
