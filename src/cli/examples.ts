@@ -4,6 +4,7 @@ export type Example = readonly [command: string, says: string];
 /** What `--help`, the manual page and docs/cli.md show of each command, by the words that call it. */
 export const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
   sandpy: [
+    ["sandpy install", "write Sandpy into the configuration of your MCP clients"],
     ["sandpy doctor", "see whether everything is there that it needs"],
     ["sandpy servers", "see which MCP servers it found"],
     ["sandpy run -c 'print(sum(range(10)))'", "run a line of Python in a sandbox"],
@@ -84,6 +85,12 @@ export const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
     ["sandpy trust", "see what this folder's files would start, and agree to it"],
     ["sandpy trust --list", "everything that you agreed to"],
     ["sandpy trust ~/project --revoke", "take it back"],
+  ],
+  "sandpy install": [
+    ["sandpy install", "write Sandpy into the clients that are found here"],
+    ["sandpy install cursor --move --dry-run", "see what would change, other servers moved behind it"],
+    ["sandpy install claude-code --scope project", "for everybody who works in this folder"],
+    ["sandpy install --uninstall", "take it out again, and bring moved servers back"],
   ],
   "sandpy config": [
     ["sandpy config", "every setting, its value, and who set it"],

@@ -21,6 +21,7 @@ export const root = defineCommand<ArgsDef>({
     doctor: () => import("./doctor.ts").then((module) => module.doctorCommand),
     sessions: () => import("./sessions/sessions.ts").then((module) => module.sessionsCommand),
     trust: () => import("./trust.ts").then((module) => module.trustCommand),
+    install: () => import("./install/install.ts").then((module) => module.installCommand),
     config: () => import("./config/config.ts").then((module) => module.configCommand),
     completions: () => import("./completions/completions.ts").then((module) => module.completionsCommand),
     __manual: () => import("./manual/manual.ts").then((module) => module.manualCommand),

@@ -31,18 +31,20 @@ export interface Owner {
 export interface ReplaceOptions {
   /** Whom the file is given to, where the process may do that. */
   readonly owner?: Owner | undefined;
+  /** Who may read and write it; absent: its owner alone. */
+  readonly mode?: number;
   /** Fails with `EEXIST` where there is something at that path already, and leaves it alone. */
   readonly isNew?: boolean;
 }
 
 /**
- * Writes a file that only its owner can read, in one step: who reads sees the old content or the new, also after a crash
+ * Writes a file in one step, which only its owner can read unless a mode is given: who reads sees the old content or the new, also after a crash
  * at any time. When it resolves the content is on the disk. Rejects with what the system says, the old content intact.
  */
 export async function replaceFile(
   path: string,
   content: string | Uint8Array,
-  { owner, isNew = false }: ReplaceOptions = {},
+  { owner, mode, isNew = false }: ReplaceOptions = {},
 ): Promise<void> {
   const writer = process.pid.toString(16).padStart(8, "0");
   const temporary = join(
@@ -54,6 +56,7 @@ export async function replaceFile(
     try {
       await handle.writeFile(content);
       if (owner !== undefined) await handle.chown(owner.uid, owner.gid);
+      if (mode !== undefined) await handle.chmod(mode);
       await handle.sync();
     } finally {
       await handle.close();

@@ -11,6 +11,9 @@ export interface Unusable {
   readonly remedy: string;
 }
 
+/** Whose files say which servers there are for us alone. */
+const OWN_CLIENTS = ["sandpy", "MCP_SERVERS_CONFIG"];
+
 /** Explains a definition that is not usable; `undefined` for one that is. `home` is what `~` stands for. */
 export function explainUnusable(
   { name, availability, origins: [origin] }: ServerDefinition,
@@ -18,6 +21,7 @@ export function explainUnusable(
 ): Unusable | undefined {
   if (availability.kind === "usable") return undefined;
   const file = shortenHome(origin.file, home);
+  const isOwn = OWN_CLIENTS.includes(origin.client);
   switch (availability.kind) {
     case "disabled":
       return {
@@ -47,7 +51,9 @@ export function explainUnusable(
     case "self":
       return {
         reason: "is this bridge itself, which would start itself without end",
-        remedy: `The user can remove ${JSON.stringify(name)} from ${file}.`,
+        remedy: isOwn
+          ? `The user can remove ${JSON.stringify(name)} from ${file}.`
+          : `Nothing has to be done where ${origin.client} is to start it by ${file}.`,
       };
   }
 }
