@@ -52,6 +52,8 @@ function bundle(outfile: string, commit: string, target: CompileOptions["target"
     compile: {
       outfile,
       ...(target === undefined ? {} : { target }),
+      // Nothing but what is in the binary runs: neither a string nor a file that BUN_OPTIONS names.
+      execArgv: ["--disallow-code-generation-from-strings=strict"],
       // The binary is started in folders of other people: it must not run or read what lies there.
       autoloadBunfig: false,
       autoloadDotenv: false,
