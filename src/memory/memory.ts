@@ -7,6 +7,7 @@ import { HOLD_WAIT_MS, LEASE_MS } from "./limits.ts";
 import { Locks } from "./locks.ts";
 import { EntryFiles } from "./projects/entry-files.ts";
 import { ProjectFiles } from "./projects/project-files.ts";
+import { OpenUploads } from "./projects/upload.ts";
 import { CallerRoot } from "./root.ts";
 import { SessionMemory } from "./session-memory.ts";
 import { MemoryStore } from "./store.ts";
@@ -40,6 +41,7 @@ export function createMemory(options: MemoryOptions): Memory {
   const locks = new Locks(waitMs);
   const callers = new Map<string, Kept>();
   const holders = new Set<SessionMemory>();
+  const uploads = new OpenUploads();
 
   const open = (caller: Caller): Kept => {
     const known = callers.get(caller.id);
@@ -65,7 +67,7 @@ export function createMemory(options: MemoryOptions): Memory {
 
   return {
     openSession(caller = LOCAL_CALLER) {
-      return new SessionMemory(open(caller), leaseMs, holders);
+      return new SessionMemory(open(caller), leaseMs, holders, uploads);
     },
     openArchive: (caller = LOCAL_CALLER) => new Archive(open(caller)),
     close,

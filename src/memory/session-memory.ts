@@ -16,7 +16,7 @@ import { refuse } from "./faults.ts";
 import { type Kept, lockSubject, type Subject, withSubject } from "./kept.ts";
 import { MAX_WAITING_HOLDS } from "./limits.ts";
 import type { Held } from "./locks.ts";
-import { Upload } from "./projects/upload.ts";
+import { type OpenUploads, Upload } from "./projects/upload.ts";
 import { describe, type StoredMemory } from "./store.ts";
 
 interface Hold {
@@ -33,13 +33,14 @@ export class SessionMemory implements HostMemory {
   readonly #leaseMs: number;
   readonly #holders: Set<SessionMemory>;
   readonly #holds = new Map<string, Hold>();
-  readonly #upload = new Upload();
+  readonly #upload: Upload;
   /** What is held is read one after the other: each can be as large as a frame. */
   readonly #reading = new Slots(1);
   #waiting = 0;
 
-  /** `leaseMs` is how long something may be held; `holders` are those that hold something. */
-  constructor(kept: Kept, leaseMs: number, holders: Set<SessionMemory>) {
+  /** `leaseMs` is how long something may be held; `holders` are those that hold something, `uploads` all that is sent. */
+  constructor(kept: Kept, leaseMs: number, holders: Set<SessionMemory>, uploads: OpenUploads) {
+    this.#upload = new Upload(uploads);
     this.#holders = holders;
     this.#kept = kept;
     this.#leaseMs = leaseMs;
