@@ -43,7 +43,7 @@ const SOLE_RIGHTS: readonly {
     pattern: /from "(jsonc-parser|yaml|smol-toml)"/,
     rooms: ["discovery", "config"],
   },
-  { what: "the sandbox's Python", pattern: /from "[^"]*\.py"/, rooms: ["kernel"] },
+  { what: "the sandbox's Python", pattern: /from "[^"]*\.py"/, rooms: ["kernel", "container"] },
   { what: "node:child_process", pattern: /from "node:child_process"/, rooms: ["core"] },
   { what: "process.env", pattern: /process\.env\b/, rooms: ["config", "main"] },
   { what: "the end of the process", pattern: /process\.exit\(/, rooms: ["main"] },

@@ -8,6 +8,7 @@ import importlib.util
 import json
 import os
 import platform
+import site
 import socket
 import sys
 
@@ -115,6 +116,7 @@ def look() -> dict:
         "implementation": platform.python_implementation(),
         "missing_modules": [name for name in NEEDED_MODULES if importlib.util.find_spec(name) is None],
         "packages": find_packages(),
+        "package_folder": (site.getsitepackages() or [""])[0],
         "uid": os.getuid(),
         "gid": os.getgid(),
         "status": {key: status.get(key, "").strip() for key in STATUS_KEYS},

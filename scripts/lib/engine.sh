@@ -5,6 +5,7 @@
 
 DEFAULT_IMAGE="python:3.14-slim"
 HOST_IMAGE="localhost/sandpy-python:host"
+HOST_PACKER="$ROOT/sandbox/image/pack_host.py"
 
 # Seconds for a pull. Where the image can be built from this machine's own Python instead, waiting long has no point.
 if [ "$(uname -s)" = Linux ]; then PULL_SECONDS=60; else PULL_SECONDS=900; fi
@@ -34,28 +35,29 @@ has_image() {
   "$1" image inspect "$2" >/dev/null 2>&1
 }
 
-# Writes the root file system of this machine's Python and prints the file's path; packs only when it would change.
+# Writes the root file system of this machine's Python and prints the file's path; packs only when it would change. For
+# engines that the product cannot reach from here: those of another user.
 host_image_tar() {
   local fingerprint tar
   fingerprint="$(host_image_fingerprint)" || return 1
   tar="$TOOLS/host-image-$fingerprint.tar"
   if [ ! -f "$tar" ]; then
-    say "about to pack this machine's own Python as a container image (no registry gave $DEFAULT_IMAGE)"
+    say "about to pack this machine's own Python for an image (no registry gave $DEFAULT_IMAGE)"
     mkdir -p "$TOOLS"
     rm -f "$TOOLS"/host-image-*.tar
-    python3 "$ROOT/scripts/image-from-host.py" --output "$tar" || return 1
+    python3 "$HOST_PACKER" --output "$tar" || return 1
   fi
   printf '%s\n' "$tar"
 }
 
 host_image_fingerprint() {
-  [ "$(uname -s)" = Linux ] && have python3 && python3 "$ROOT/scripts/image-from-host.py" --fingerprint
+  [ "$(uname -s)" = Linux ] && have python3 && python3 "$HOST_PACKER" --fingerprint
 }
 
 # has_host_image ENGINE FINGERPRINT [IMAGE]
 has_host_image() {
   local label
-  label="$("$1" image inspect --format '{{index .Config.Labels "sandpy.fingerprint"}}' "${3:-$HOST_IMAGE}" 2>/dev/null)" &&
+  label="$("$1" image inspect --format '{{index .Config.Labels "io.sandpy.fingerprint"}}' "${3:-$HOST_IMAGE}" 2>/dev/null)" &&
     [ "$label" = "$2" ]
 }
 
@@ -63,7 +65,7 @@ has_host_image() {
 import_host_image() {
   local output old image="${3:-$HOST_IMAGE}"
   old="$("$1" image inspect --format '{{.Id}}' "$image" 2>/dev/null || true)"
-  output="$("$1" import --change "LABEL sandpy.fingerprint=$2" --change "ENV LANG=C.UTF-8" - "$image" 2>&1)" || {
+  output="$("$1" import --change "LABEL io.sandpy.fingerprint=$2" --change "ENV LANG=C.UTF-8" - "$image" 2>&1)" || {
     say "$1 could not import the image: $output"
     return 1
   }
@@ -94,9 +96,20 @@ prepare_image() {
     say "$engine could not pull $DEFAULT_IMAGE, and without python3 (3.9 or newer) no image can be built here"
     return 1
   fi
-  tar="$(host_image_tar)" || return 1
   IMAGE="$HOST_IMAGE"
-  import_host_image "$engine" "$fingerprint" <"$tar"
+  build_host_image "$engine" "$fingerprint"
+}
+
+# build_host_image ENGINE FINGERPRINT: as the product does; another user's engine is given the tar.
+build_host_image() {
+  local tar
+  if [ "$1" = podman-rootless ]; then
+    tar="$(host_image_tar)" || return 1
+    import_host_image "$1" "$2" <"$tar"
+    return
+  fi
+  say "about to build $HOST_IMAGE of this machine's own Python with $1 (no registry gave $DEFAULT_IMAGE)"
+  MCP_BRIDGE_RUNTIME="$1" MCP_BRIDGE_LOG_LEVEL=ERROR "$BUN" "$ROOT/src/main.ts" image build --from-host >&2
 }
 
 # engine_works ENGINE: sets IMAGE when the current user can run a container with it.

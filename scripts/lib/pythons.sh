@@ -94,16 +94,16 @@ fetch_python() {
   }
 }
 
-# host_image_script MINOR ARGUMENT…: scripts/image-from-host.py about that Python, where its libraries are found.
+# host_image_script MINOR ARGUMENT…: sandbox/image/pack_host.py about that Python, where its libraries are found.
 host_image_script() {
   local minor=$1 python="${PYTHONS[$1]}" tree="$TOOLS/python3.$1"
   shift
   if [ "$python" != "$tree/usr/bin/sandpy-python" ]; then
-    "$python" -I "$ROOT/scripts/image-from-host.py" --python "$python" "$@"
+    "$python" -I "$HOST_PACKER" --python "$python" "$@"
     return
   fi
-  cp "$ROOT/scripts/image-from-host.py" "$tree/tmp/"
-  chroot "$tree" "/usr/bin/python3.$minor" -I /tmp/image-from-host.py --python "/usr/bin/python3.$minor" "$@"
+  cp "$HOST_PACKER" "$tree/tmp/"
+  chroot "$tree" "/usr/bin/python3.$minor" -I /tmp/pack_host.py --python "/usr/bin/python3.$minor" "$@"
 }
 
 VERSION_IMAGE="${HOST_IMAGE%:*}:3" # and ".MINOR"

@@ -70,6 +70,18 @@ export const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
     ["sandpy memory tools delete weekly_report", "delete one, once you said yes"],
   ],
   "sandpy memory tools path": [['cat "$(sandpy memory tools path)"', "the file itself"]],
+  "sandpy image": [["sandpy image list", "the image in use, and those that were built here"]],
+  "sandpy image build": [
+    ["sandpy image build --with numpy,pandas,matplotlib", "the image in use and these packages"],
+    ["sandpy image build --from-host", "this machine's own Python, where no registry can be reached"],
+    ["sandpy image build --with scipy --lock image.lock", "the same versions each time, by their hashes"],
+    ["sandpy image build --containerfile Containerfile", "whatever that says"],
+  ],
+  "sandpy image list": [["sandpy image list --json", "with digests and labels, for a script"]],
+  "sandpy image pull": [
+    ["sandpy image pull", "the image in use"],
+    ["sandpy image pull python:3.13-slim", "another one"],
+  ],
   "sandpy doctor": [
     ["sandpy doctor", "what works, what does not, and the command that mends it"],
     ["sandpy doctor --json", "the same for a script; exit code 1 where something is wrong"],

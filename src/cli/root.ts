@@ -18,6 +18,7 @@ export const root = defineCommand<ArgsDef>({
     call: () => import("./call/call.ts").then((module) => module.callCommand),
     auth: () => import("./auth.ts").then((module) => module.authCommand),
     memory: () => import("./memory/memory.ts").then((module) => module.memoryCommand),
+    image: () => import("./image/image.ts").then((module) => module.imageCommand),
     doctor: () => import("./doctor.ts").then((module) => module.doctorCommand),
     sessions: () => import("./sessions/sessions.ts").then((module) => module.sessionsCommand),
     trust: () => import("./trust.ts").then((module) => module.trustCommand),

@@ -4,7 +4,8 @@ import type { Log } from "../core/log.ts";
 import type { ContainerEngine, EngineInfo, Sandbox, SandboxSpec } from "./engine.ts";
 import { callEngine, type EngineAnswer, lastLine, startClient } from "./engine-call.ts";
 import { record } from "./facts.ts";
-import { ImageStore } from "./image-store.ts";
+import { buildInstallArgs } from "./image-build/install-args.ts";
+import { type ContainerInstall, ImageStore, type RunningInstaller } from "./image-store.ts";
 import { type OciRuntimeFacts, parseDockerRuntime, parsePodmanRuntime } from "./oci-runtime.ts";
 import { removeOrphans } from "./orphans.ts";
 import { type Owner, renderLabels } from "./owner.ts";
@@ -47,7 +48,11 @@ export class CliEngine implements ContainerEngine {
     this.info = options.info;
     this.executable = options.executable;
     this.#options = options;
-    this.images = new ImageStore(options.info, (...command) => this.#call(...command));
+    this.images = new ImageStore({
+      info: options.info,
+      run: (...command) => this.#call(...command),
+      startInstaller: (...install) => this.#startInstaller(...install),
+    });
   }
 
   async describeRuntime(signal: AbortSignal): Promise<OciRuntimeFacts | undefined> {
@@ -68,8 +73,7 @@ export class CliEngine implements ContainerEngine {
   async start(spec: SandboxSpec, signal: AbortSignal): Promise<Sandbox> {
     const { info, executable, env, owner, hardLimits, log, timeoutMs } = this.#options;
     const seccompProfile = await this.#options.installProfile();
-    containersStarted += 1;
-    const name = `sandpy-${owner.instance}-${containersStarted}`;
+    const name = nameContainer(owner);
     const args = buildRunArgs({
       engine: info.engine,
       remote: info.remote,
@@ -119,7 +123,7 @@ export class CliEngine implements ContainerEngine {
       "IMAGE_MISSING",
       `${engine} could not pull the image "${image}": ${lastLine(stderr)}`,
       {
-        hint: `Run "${engine} pull ${image}" to see more, or set MCP_BRIDGE_IMAGE to an image that is there.`,
+        hint: `Run "${engine} pull ${image}" to see more. Without a registry, "sandpy image build --from-host" makes an image; name it in MCP_BRIDGE_IMAGE.`,
         data: { image, engine },
       },
     );
@@ -179,10 +183,40 @@ export class CliEngine implements ContainerEngine {
     });
   }
 
-  #call(args: readonly string[], timeoutMs: number, signal: AbortSignal): Promise<EngineAnswer> {
-    const { executable, env } = this.#options;
-    return callEngine({ executable, args, env, timeoutMs, signal });
+  async #startInstaller(
+    { image, network, options, onLine }: ContainerInstall,
+    signal: AbortSignal,
+  ): Promise<RunningInstaller> {
+    const { info, executable, env, owner, hardLimits, timeoutMs } = this.#options;
+    const seccompProfile = await this.#options.installProfile();
+    const name = nameContainer(owner);
+    const labels = renderLabels(owner);
+    const plan = { info, image, name, labels, seccompProfile, hardLimits, network, env, options };
+    const args = buildInstallArgs(plan);
+    if (signal.aborted) throw startCancelled(signal);
+    const onStderr = (text: string) => onLine(lastLine(text));
+    const child = await startClient({ executable, args, env, cwd: dirname(seccompProfile), onStderr });
+    const sandbox = new ClientSandbox(name, info.engine, child, (command, limitMs, budget) =>
+      this.#call(command, Math.min(limitMs, timeoutMs), budget),
+    );
+    return { child, [Symbol.asyncDispose]: () => sandbox.close() };
   }
+
+  #call(
+    args: readonly string[],
+    timeoutMs: number,
+    signal: AbortSignal,
+    onProgress?: (line: string) => void,
+  ): Promise<EngineAnswer> {
+    const { executable, env } = this.#options;
+    const call = { executable, args, env, timeoutMs, signal };
+    return callEngine(onProgress === undefined ? call : { ...call, onProgress });
+  }
+}
+
+function nameContainer({ instance }: Owner): string {
+  containersStarted += 1;
+  return `sandpy-${instance}-${containersStarted}`;
 }
 
 function startCancelled(signal: AbortSignal): BridgeError {

@@ -150,14 +150,12 @@ function projectsMount({ engine, spec }: RunPlan, owner: string): string {
   return engine === "docker" ? `${mount},nr_inodes=${MAX_PROJECT_INODES}` : mount;
 }
 
-function limits({ engine, spec, hardLimits }: RunPlan): string[] {
-  const { memoryBytes, pids, cpus } = spec.limits;
+/** Ulimits of any container: an engine without the right to raise limits fails on its own defaults, not on these. */
+export function processLimits({ engine, hardLimits }: Pick<RunPlan, "engine" | "hardLimits">): string[] {
   const openFiles = (wanted: number) => Math.min(wanted, hardLimits.openFiles ?? wanted);
   const ulimits = [
     "core=0:0",
-    // The engine mounts /dev/mqueue for everyone to write to; so nothing can be made there.
-    "msgqueue=0:0",
-    // An engine without the right to raise limits fails on its own defaults: ours are never above the bridge's own.
+    // Never above the bridge's own.
     `nofile=${openFiles(OPEN_FILES.soft)}:${openFiles(OPEN_FILES.hard)}`,
     // Counted per user over all sandboxes, so this is no limit of one sandbox: --pids-limit is. Docker's daemon has
     // limits of its own, which ours say nothing about.
@@ -165,12 +163,20 @@ function limits({ engine, spec, hardLimits }: RunPlan): string[] {
       ? []
       : [`nproc=${Math.min(PROCESSES, hardLimits.processes)}`]),
   ];
+  return ulimits.flatMap((ulimit) => ["--ulimit", ulimit]);
+}
+
+function limits(plan: RunPlan): string[] {
+  const { engine, spec } = plan;
+  const { memoryBytes, pids, cpus } = spec.limits;
   return [
     // Swap is counted in: the same value means none.
     ...["--memory", String(memoryBytes), "--memory-swap", String(memoryBytes), "--pids-limit", String(pids)],
     ...(cpus === undefined ? [] : ["--cpus", String(cpus)]),
     ...(engine === "docker" ? ["--shm-size", String(SHM_BYTES)] : []),
-    ...ulimits.flatMap((ulimit) => ["--ulimit", ulimit]),
+    // The engine mounts /dev/mqueue for everyone to write to; so nothing can be made there.
+    ...["--ulimit", "msgqueue=0:0"],
+    ...processLimits(plan),
   ];
 }
 

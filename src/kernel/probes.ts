@@ -24,6 +24,8 @@ const view = z.object({
   implementation: SHORT,
   missing_modules: NAMES,
   packages: NAMES,
+  /** Where packages go; empty where it has no such folder. */
+  package_folder: z.string().max(1000),
   uid: z.number(),
   gid: z.number(),
   /** Of `/proc/self/status`: capabilities in hexadecimal, `NoNewPrivs`, `Seccomp`. */

@@ -130,7 +130,7 @@ for line in sys.stdin:
     expect(error.code).toBe("IMAGE_MISSING");
     expect(error.message).toStartWith(`${name} could not pull the image "localhost:1/sandpy-none:1": `);
     expect(error.hint).toStartWith(
-      `Run "${name} pull localhost:1/sandpy-none:1" to see more, or set MCP_BRIDGE_IMAGE`,
+      `Run "${name} pull localhost:1/sandpy-none:1" to see more. Without a registry, "sandpy image build`,
     );
   });
 

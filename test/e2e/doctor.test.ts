@@ -69,7 +69,7 @@ describe("sandpy doctor", () => {
       "an image that is nowhere",
       { MCP_BRIDGE_IMAGE: "localhost/sandpy-nowhere:1" },
       "image",
-      /sandpy-nowhere/,
+      /sandpy image build --from-host/,
     ],
     ["no image's name", { MCP_BRIDGE_IMAGE: "Not:An:Image" }, "image", /MCP_BRIDGE_IMAGE/],
     [

@@ -1,8 +1,8 @@
 import type { Config } from "../../config/config.ts";
 import type { ContainerEngine, EngineInfo } from "../../container/engine.ts";
 import { type LimitsView, limitsCommand, parseLimits } from "../../kernel/probes.ts";
+import { type ProbeRun, probeSpec, runProbe } from "../probe/run-probe.ts";
 import type { Finding } from "./finding.ts";
-import { type ProbeRun, probeSpec, runProbe } from "./run-probe.ts";
 
 const MIB = 1024 * 1024;
 /** Small, so that a machine where nothing is enforced is not filled: the probe takes twice of each. */

@@ -2,15 +2,13 @@ import type { Config } from "../../config/config.ts";
 import type { ContainerEngine } from "../../container/engine.ts";
 import type { ImageFacts } from "../../container/image-facts.ts";
 import { BridgeError, toBridgeError } from "../../core/errors.ts";
-import { parseView, type SandboxView, VIEW_COMMAND } from "../../kernel/probes.ts";
+import type { ProbeRun } from "../probe/run-probe.ts";
+import { NOT_STARTED, viewSandbox } from "../probe/view-sandbox.ts";
 import { describeEngine } from "./engine-findings.ts";
 import { type Finding, findingOf } from "./finding.ts";
 import { tryLimits } from "./limit-findings.ts";
-import { type ProbeRun, probeSpec, runProbe } from "./run-probe.ts";
 import { judgeView } from "./sandbox-findings.ts";
 
-/** The engine's own failure, the OCI runtime's, and a program that is not in the image: see `SandboxExit`. */
-const NOT_STARTED: readonly unknown[] = [125, 126, 127];
 const NOT_FOUND = 127;
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: "amd64", arm64: "arm64" };
 
@@ -32,11 +30,11 @@ export async function examineSandbox(
     return { didStart: false, findings };
   }
   if (image === undefined) {
-    const findings = [missingImage(first, config), ...(await describeEngine(first, signal))];
+    const findings = [missingImage(config), ...(await describeEngine(first, signal))];
     return { didStart: false, findings };
   }
   const shown = describeImage(config.image, image);
-  const started = await startAny(first, config, signal);
+  const started = await viewSandbox(first, config, signal);
   if ("failure" in started) {
     const findings = [
       shown,
@@ -70,14 +68,28 @@ async function describeOrRefuse(
   }
 }
 
-function missingImage({ info }: ContainerEngine, { image }: Config): Finding {
-  return {
+function missingImage({ image }: Config): Finding {
+  const facts = { name: image, present: false };
+  const common = {
     check: "image",
     status: "problem",
     found: `${JSON.stringify(image)} is not here`,
-    remedy: "Pull it, or set MCP_BRIDGE_IMAGE to an image that is there.",
-    command: `${info.engine} pull ${image}`,
-    facts: { name: image, present: false },
+    facts,
+  } as const;
+  const canPack = process.platform === "linux";
+  // No registry has those.
+  if (image.startsWith("localhost/")) {
+    return {
+      ...common,
+      remedy:
+        `It has to be built here. ${canPack ? "One of this machine's own Python needs no registry; set MCP_BRIDGE_IMAGE as it says." : ""}`.trim(),
+      command: canPack ? "sandpy image build --from-host" : "sandpy image list",
+    };
+  }
+  return {
+    ...common,
+    remedy: `Pull it.${canPack ? " Where no registry can be reached, pack this machine's own Python: sandpy image build --from-host" : ""}`,
+    command: "sandpy image pull",
   };
 }
 
@@ -99,26 +111,6 @@ function describeImage(name: string, facts: ImageFacts): Finding {
   }
   const digest = (digests[0]?.split("@")[1] ?? id).slice(0, 19);
   return { ...common, status: "ok", found: `${JSON.stringify(name)}, ${size}, ${digest}…` };
-}
-
-type Started =
-  | { readonly engine: ContainerEngine; readonly view: SandboxView }
-  | { readonly failure: ProbeRun };
-
-/** As the bridge does: with the first way to run the engine that starts a container, and remembers another than the first. */
-async function startAny(first: ContainerEngine, config: Config, signal: AbortSignal): Promise<Started> {
-  const spec = probeSpec(config, VIEW_COMMAND);
-  const run = await runProbe(first, spec, signal);
-  const view = parseView(run.stdout);
-  if (view !== undefined) return { engine: first, view };
-  if (!NOT_STARTED.includes(run.code)) return { failure: run };
-  for (const engine of await first.alternatives(signal)) {
-    const view = parseView((await runProbe(engine, spec, signal)).stdout);
-    if (view === undefined) continue;
-    await engine.prefer();
-    return { engine, view };
-  }
-  return { failure: run };
 }
 
 function startFinding({ info: first }: ContainerEngine, { info: used }: ContainerEngine): Finding {

@@ -21,7 +21,8 @@ function judgePython(view: SandboxView): Finding {
       check: "python",
       status: "problem",
       found: `the image has ${implementation} ${python}, and the sandbox needs CPython 3.9 or newer`,
-      remedy: "Name another image with MCP_BRIDGE_IMAGE, such as python:3.14-slim.",
+      remedy: "Name another image with MCP_BRIDGE_IMAGE.",
+      command: "sandpy image pull python:3.14-slim",
       facts,
     };
   }

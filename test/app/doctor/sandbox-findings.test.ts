@@ -15,6 +15,7 @@ const closed: SandboxView = {
   implementation: "CPython",
   missing_modules: [],
   packages: [],
+  package_folder: "/usr/local/lib/python3.14/site-packages",
   uid: 65534,
   gid: 65534,
   status: { ...capabilities, NoNewPrivs: "1", Seccomp: "2" },

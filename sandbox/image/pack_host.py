@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Packs this machine's own Python as the root file system of a container image, for machines without a registry.
 
-    image-from-host.py --fingerprint       one line that changes when the image would
-    image-from-host.py --output FILE       writes the tar; "podman import" or "docker import" makes it an image
-    … --python PATH                        of this interpreter, not of the one that the script finds best
+    pack_host.py --describe          JSON: the interpreter, and a fingerprint that changes when the image would
+    pack_host.py --fingerprint       that fingerprint alone
+    pack_host.py --output FILE       writes the tar
+    … --python PATH                  of this interpreter, not of the one that the script finds best
 
 It holds the interpreter, its standard library (without tests and site-packages), the shared libraries that ldd names, a
 shell with a few small programs, time zones and certificates where present. The same machine gives the same bytes.
@@ -39,8 +40,13 @@ PROGRAMS = (
     *("cat", "cp", "date", "echo", "env", "false", "head", "id", "kill", "ls", "mkdir", "mv", "pwd"),
     *("rm", "sh", "sleep", "sort", "tail", "true", "uname", "wc"),
 )
-# Loaded by name at run time, so that ldd does not show them.
-LATE_LIBRARIES = ("libgcc_s.so.1", "libnss_files.so.2")
+# Loaded by name at run time, or needed by packages of others: ldd does not show them.
+LATE_LIBRARIES = (
+    "libnss_files.so.2",
+    # What PEP 513 and its successors let the wheels of others expect of any Linux, but for windows and pictures.
+    *("libgcc_s.so.1", "libstdc++.so.6", "libc.so.6", "libdl.so.2", "libm.so.6", "libnsl.so.1", "libpthread.so.0"),
+    *("libresolv.so.2", "librt.so.1", "libutil.so.1", "libz.so.1"),
+)
 LIBRARY_FOLDERS = ("/lib", "/lib64", "/usr/lib", "/usr/lib64")
 SKIPPED_FOLDERS = (
     *("__pycache__", "dist-packages", "site-packages", "ensurepip", "idlelib", "lib2to3"),
@@ -55,7 +61,7 @@ ACCOUNTS = {
 }
 
 PROBE = """
-import json, os, platform, sys, sysconfig
+import json, os, platform, site, sys, sysconfig
 have = []
 for name in sys.argv[1:]:
     try:
@@ -69,6 +75,7 @@ json.dump({
     "prefix": sys.base_prefix, "stdlib": sysconfig.get_path("stdlib", vars={"base": sys.base_prefix,
     "installed_base": sys.base_prefix}), "dynload": sysconfig.get_config_var("DESTSHARED"),
     "implementation": platform.python_implementation(),
+    "packages": site.getsitepackages([sys.base_prefix])[0],
 }, sys.stdout)
 """
 
@@ -82,6 +89,7 @@ class Python:
         self.modules: list[str] = facts["have"]
         self.executable = Path(facts["executable"])
         self.stdlib = Path(facts["stdlib"])
+        self.packages = Path(facts["packages"])
         dynload = facts["dynload"]
         self.dynload = Path(dynload) if dynload and Path(dynload).is_dir() else self.stdlib / "lib-dynload"
 
@@ -281,6 +289,7 @@ def main() -> None:
     """Does what the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--describe", action="store_true")
     what.add_argument("--fingerprint", action="store_true")
     what.add_argument("--output", metavar="FILE", type=Path)
     parser.add_argument("--python", metavar="PATH")
@@ -289,6 +298,15 @@ def main() -> None:
         message = f"the container needs Linux binaries, and this is {sys.platform}"
         raise SystemExit(message)
     python = choose_python(arguments.python)
+    if arguments.describe:
+        facts = {
+            "fingerprint": fingerprint(python),
+            "executable": str(python.executable),
+            "version": ".".join(map(str, python.version)),
+            "packages": place(python.packages),
+        }
+        print(json.dumps(facts))
+        return
     if arguments.fingerprint:
         print(fingerprint(python))
         return
