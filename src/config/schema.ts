@@ -67,10 +67,11 @@ const quota = size("a size of at least 1k, such as 64m or 1g (b, k, m, g, t)", 1
 const cpus = setting(
   "a number above 0, such as 2 or 0.5",
   (text) => {
-    const value = /^\d{1,4}(\.\d{1,6})?$/.test(text) ? Number(text) : 0;
+    // JSON has numbers such as 0.30000000000000004; no engine counts that far.
+    const value = /^\d{1,4}(\.\d{1,20})?$/.test(text) ? Math.round(Number(text) * 1e6) / 1e6 : 0;
     return value > 0 ? value : undefined;
   },
-  z.number().min(0.000_001).max(9999),
+  z.number().min(0.001).max(9999),
 );
 
 const containerUser = setting(

@@ -25,9 +25,11 @@ const load = () => loadSettings({ HOME: home, MCP_BRIDGE_CONFIG: file });
 const nest = (path: readonly string[], value: unknown) =>
   path.reduceRight<unknown>((inner, key) => ({ [key]: inner }), value);
 
+const published = z.fromJSONSchema(createFileSchema() as z.core.JSONSchema.JSONSchema);
+
 /** What an editor that knows the published schema says. */
 function isValid(value: unknown): boolean {
-  return z.fromJSONSchema(createFileSchema() as z.core.JSONSchema.JSONSchema).safeParse(value).success;
+  return published.safeParse(value).success;
 }
 
 describe("the published schema", () => {

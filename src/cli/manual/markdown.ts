@@ -61,7 +61,7 @@ function tableOf(title: string, rows: readonly Row[]): string[] {
 function renderTable(left: string, right: string, rows: readonly Row[]): string {
   const cells = [
     [left, right],
-    ...rows.map(([first, second]) => [first.replaceAll("|", "|"), escapeCell(second)]),
+    ...rows.map(([first, second]) => [first.replaceAll("|", "\\|"), escapeCell(second)]),
   ];
   const widths = [0, 1].map((at) => Math.max(3, ...cells.map((row) => Bun.stringWidth(row[at] ?? ""))));
   const line = (words: readonly string[], fill = " ") =>
