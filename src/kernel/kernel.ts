@@ -111,6 +111,7 @@ class FrameKernel implements Kernel {
   #execution: { readonly id: number; readonly settle: (end: ExecutionEnd) => void } | undefined;
   readonly #firstReady = Promise.withResolvers<void>();
   #onReady: () => void = this.#firstReady.resolve;
+  #onReset: () => void = () => undefined;
   /** What the Python process knows: a thousand servers are not sent with every cell. */
   #servers: readonly ServerName[] | undefined;
   #projects: string | undefined;
@@ -173,8 +174,11 @@ class FrameKernel implements Kernel {
   }
 
   async reset(deadlineMs: number): Promise<void> {
+    // Another process may be on its way already: only what comes after our reset is fresh.
     const ready = new Promise<void>((resolve) => {
-      this.#onReady = resolve;
+      this.#onReset = () => {
+        this.#onReady = resolve;
+      };
     });
     void this.#send(renderLine(["s", { type: "reset" }]));
     await withDeadline(ready, deadlineMs, "replacing the Python process");
@@ -280,6 +284,7 @@ class FrameKernel implements Kernel {
         const isDuringExecution =
           this.#execution !== undefined &&
           (frame.execution === this.#execution.id || frame.reason === "reset");
+        if (frame.reason === "reset") this.#onReset();
         this.#synced();
         this.#asks.fail("Python was restarted");
         this.#servers = undefined;

@@ -35,7 +35,7 @@ export class CliWorld {
   stdinIsTerminal = false;
   config: Config | undefined;
   /** What the sandbox answers where files are asked for. */
-  files: Pick<Kernel, "ask"> = { ask: async () => ({ error: "no files in this test" }) };
+  files: Pick<Kernel, "ask"> = { ask: async () => ({ value: {} }) };
   execute: Execute = async () => OK;
   readonly #handlers = new Set<(signal: StopSignal) => void>();
   readonly #serving = Promise.withResolvers<void>();

@@ -14,6 +14,10 @@ export interface JobOptions {
   /** Patterns of the tools that it may call; absent: all of those servers that the settings allow. */
   readonly allow: readonly string[] | undefined;
   readonly env: Readonly<Record<string, string>>;
+  /** Files and folders to copy in. */
+  readonly inputs: readonly string[];
+  /** Where to put what the job leaves in its `out`; absent: it does not come back. */
+  readonly out: string | undefined;
   readonly json: boolean;
   readonly verbose: boolean;
   readonly overrides: ConfigOverrides;

@@ -1,10 +1,9 @@
-import { type BridgeError, EXIT_CODES } from "../../core/errors.ts";
-import type { Outcome } from "../../session/outcome.ts";
-import type { UpstreamCalls } from "./upstream-calls.ts";
+import type { BridgeError } from "../../core/errors.ts";
+import type { JobResult } from "./job-result.ts";
 
 /** What `--json` prints of a program that ran. */
-export function renderOutcome(outcome: Outcome, exitCode: number, calls: UpstreamCalls) {
-  const { status, stdout, stderr, result, error, durationMs, notes, images } = outcome;
+export function renderResult({ outcome, exitCode, inputs, files, notes, fault, calls }: JobResult) {
+  const { status, stdout, stderr, result, error, durationMs, images } = outcome;
   return {
     status,
     exitCode,
@@ -14,17 +13,18 @@ export function renderOutcome(outcome: Outcome, exitCode: number, calls: Upstrea
     leftOut: { stdout: stdout.dropped, stderr: stderr.dropped },
     result,
     error: error === null ? null : { type: error.ename, message: error.evalue, traceback: error.traceback },
-    fault: null,
+    fault: describe(fault),
     durationMs: Math.round(durationMs),
-    notes,
+    notes: [...inputs.notes, ...outcome.notes, ...notes],
     images,
+    files,
     calls: calls.calls,
     callCount: calls.count,
   };
 }
 
 /** What `--json` prints where nothing ran, through a fault of ours or of how it was called. */
-export function renderFault({ code, message, hint }: BridgeError, exitCode: number = EXIT_CODES[code]) {
+export function renderFault(fault: BridgeError, exitCode: number = fault.exitCode) {
   return {
     status: "refused",
     exitCode,
@@ -33,11 +33,16 @@ export function renderFault({ code, message, hint }: BridgeError, exitCode: numb
     leftOut: { stdout: 0, stderr: 0 },
     result: null,
     error: null,
-    fault: { code, message, hint: hint ?? null },
+    fault: describe(fault),
     durationMs: 0,
     notes: [],
     images: [],
+    files: [],
     calls: [],
     callCount: 0,
   };
+}
+
+function describe(fault: BridgeError | undefined) {
+  return fault === undefined ? null : { code: fault.code, message: fault.message, hint: fault.hint ?? null };
 }

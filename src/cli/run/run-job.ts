@@ -1,19 +1,26 @@
 import { loadSettings } from "../../config/load-file.ts";
-import { toBridgeError } from "../../core/errors.ts";
+import { BridgeError, toBridgeError } from "../../core/errors.ts";
 import { withDeadline } from "../../core/lifecycle.ts";
 import { createLog, type Log } from "../../core/log.ts";
 import type { ExecuteRequest, Outcome } from "../../session/outcome.ts";
-import type { CliContext, CliIo, StopSignal } from "../context.ts";
+import type { CliContext, CliIo, CliSession, StopSignal } from "../context.ts";
 import { flush, isLoss, printJson, reportLoss } from "../output.ts";
-import { EXIT_SIGNALS, exitCodeOf, exitCodeOfSignal } from "./exit-code.ts";
+import { bringIn } from "./bring-in.ts";
+import { exitCodeOf, exitCodeOfSignal } from "./exit-code.ts";
 import { configureJob, jobOverrides } from "./job-config.ts";
+import { JobInputs } from "./job-inputs.ts";
 import type { JobOptions } from "./job-options.ts";
-import { renderFault, renderOutcome } from "./json-result.ts";
+import type { JobResult } from "./job-result.ts";
+import { renderFault, renderResult } from "./json-result.ts";
 import { LiveOutput } from "./live-output.ts";
+import { addProgram } from "./modules.ts";
+import { report } from "./report.ts";
 import { readProgram } from "./script-source.ts";
+import { checkOutFolder, OUT_FOLDER, type TakenOut, takeOut } from "./take-out.ts";
 import { UpstreamCalls } from "./upstream-calls.ts";
 
 const CLOSE_MS = 5000;
+const TAKE_OUT_MS = 60_000;
 
 /** Runs one program to its end, and returns the exit code. Rejects with a BridgeError where nothing ran. */
 export async function runJob(options: JobOptions, { io, createBridge }: CliContext): Promise<number> {
@@ -26,36 +33,28 @@ export async function runJob(options: JobOptions, { io, createBridge }: CliConte
   try {
     const settings = await loadSettings(io.env, jobOverrides(options, io.env));
     const config = configureJob(settings, options);
-    const timeoutMs = options.timeoutMs ?? config.timeoutMs;
-    const { code, filename } = await readProgram(options, io.stdin);
+    const { inputs, request } = await prepare(options, options.timeoutMs ?? config.timeoutMs, io);
     const log = createLog(config.logLevel, (line) => io.stderr.write(line), config.logFormat);
     const calls = new UpstreamCalls();
     const bridge = await createBridge(config, { log });
     bridge.events.listen(calls.note);
     try {
       const session = await bridge.openSession();
-      const request: ExecuteRequest = {
-        code,
-        servers: options.servers,
-        timeoutMs,
-        script: {
-          filename,
-          argv: [options.file ?? "-c", ...options.argv],
-          env: options.env,
-          ...(options.file === "-" ? {} : { stdin: io.stdin }),
-        },
-      };
-      if (!options.json)
-        return await runLive(
-          request,
-          (live) => session.execute(live, stop.signal),
-          io,
-          () => signal,
-          stop,
-        );
-      const outcome = await session.execute(request, stop.signal);
-      const exitCode = exitCodeOf(outcome, signal);
-      return (await printJson(io, renderOutcome(outcome, exitCode, calls))) || exitCode;
+      await fill(session, inputs, options, stop.signal);
+      if (stop.signal.aborted) throw new BridgeError("CANCELLED", "it was stopped before the program ran");
+      const stdout = new LiveOutput(io.stdout, () => stop.abort());
+      const stderr = new LiveOutput(io.stderr, () => undefined);
+      const show: Pick<ExecuteRequest, "onOutput"> = options.json
+        ? {}
+        : { onOutput: (name, text) => (name === "stdout" ? stdout : stderr).write(text) };
+      const outcome = await session.execute({ ...request, ...show }, stop.signal);
+      const taken = await takeBack(session, outcome, options.out, stop.signal);
+      const exitCode = exitCodeOf(outcome, signal) || (taken.fault?.exitCode ?? 0);
+      const result: JobResult = { outcome, exitCode, inputs, ...taken, calls, timeoutMs: request.timeoutMs };
+      if (options.json) return (await printJson(io, renderResult(result))) || exitCode;
+      report(result, io);
+      await flush(io.stdout);
+      return isLoss(stdout.error) ? reportLoss(io, stdout.error) : exitCode;
     } finally {
       await close(bridge, log);
     }
@@ -69,38 +68,64 @@ export async function runJob(options: JobOptions, { io, createBridge }: CliConte
   }
 }
 
-/** Shows what the program writes as it comes. */
-async function runLive(
-  request: ExecuteRequest,
-  execute: (request: ExecuteRequest) => Promise<Outcome>,
+/** Reads the program and looks at what goes with it; nothing is started. */
+async function prepare(
+  options: JobOptions,
+  timeoutMs: number,
   io: CliIo,
-  signal: () => StopSignal | undefined,
-  stop: AbortController,
-): Promise<number> {
-  const stdout = new LiveOutput(io.stdout, () => stop.abort());
-  const stderr = new LiveOutput(io.stderr, () => undefined);
-  const outcome = await execute({
-    ...request,
-    onOutput: (name, text) => (name === "stdout" ? stdout : stderr).write(text),
-  });
-  report(outcome, request.timeoutMs, io);
-  await flush(io.stdout);
-  return isLoss(stdout.error) ? reportLoss(io, stdout.error) : exitCodeOf(outcome, signal());
+): Promise<{ readonly inputs: JobInputs; readonly request: ExecuteRequest }> {
+  if (options.out !== undefined) await checkOutFolder(options.out);
+  const { code, filename } = await readProgram(options, io.stdin);
+  const inputs = new JobInputs();
+  const own = options.file === undefined || options.file === "-" ? undefined : options.file;
+  const place = own === undefined ? undefined : await addProgram(inputs, own, code);
+  for (const given of options.inputs) await inputs.add(given);
+  const request: ExecuteRequest = {
+    code,
+    servers: options.servers,
+    timeoutMs,
+    script: {
+      filename: place ?? filename,
+      argv: [place ?? options.file ?? "-c", ...options.argv],
+      env: options.env,
+      ...(options.file === "-" ? {} : { stdin: io.stdin }),
+    },
+  };
+  return { inputs, request };
 }
 
-/** Says on stderr what the program's own output does not. */
-function report({ status, error, exitCode, notes }: Outcome, timeoutMs: number, { stderr }: CliIo): void {
-  if (status === "cancelled") return; // whoever stopped it knows
-  if (error !== null) stderr.write(`${error.traceback.trimEnd()}\n`);
-  if (status === "timeout") {
-    const seconds = timeoutMs / 1000;
-    stderr.write(
-      `sandpy: the program was stopped after ${seconds} s\nGive it longer with --timeout=<seconds>.\n`,
-    );
-    return;
+/** Brings files into the sandbox, which starts for them where there are any. */
+async function fill(
+  session: CliSession,
+  inputs: JobInputs,
+  { out }: JobOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  if (inputs.files.length === 0 && inputs.folders.length === 0 && out === undefined) return;
+  const workspace = await session.filesBefore(signal);
+  await bringIn(inputs, workspace, signal);
+  if (out !== undefined) await workspace.makeFolder(OUT_FOLDER);
+}
+
+const NOTHING: TakenOut = { files: [], notes: [] };
+
+/** Takes files out also where the program failed; what goes wrong with that is told beside how it ended. */
+async function takeBack(
+  session: CliSession,
+  { status }: Outcome,
+  out: string | undefined,
+  signal: AbortSignal,
+): Promise<TakenOut & { readonly fault?: BridgeError }> {
+  if (out === undefined || status === "cancelled") return NOTHING;
+  try {
+    const workspace = await session.filesAfter();
+    if (workspace === undefined) {
+      return { files: [], notes: ["The sandbox is gone, and the files in it: nothing was brought back."] };
+    }
+    return await takeOut(workspace, out, AbortSignal.any([signal, AbortSignal.timeout(TAKE_OUT_MS)]));
+  } catch (error) {
+    return { ...NOTHING, fault: toBridgeError(error) };
   }
-  if (status === "died" && exitCode !== null && exitCode <= EXIT_SIGNALS) return; // os._exit: its own choice
-  for (const note of notes) stderr.write(`sandpy: ${note}\n`);
 }
 
 async function close(bridge: { close(): Promise<void> }, log: Log): Promise<void> {

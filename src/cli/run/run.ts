@@ -1,5 +1,5 @@
 import { defineCommand } from "citty";
-import { LIST, MANY, usage } from "../arguments.ts";
+import { LIST, MANY, usage, valuesOf } from "../arguments.ts";
 import type { CliContext } from "../context.ts";
 import { parseSeconds, SETTING_FLAGS, settingOverrides } from "../setting-flags.ts";
 import { type JobOptions, parseEnv } from "./job-options.ts";
@@ -37,6 +37,16 @@ export const runCommand = defineCommand({
       valueHint: `NAME[=VALUE]${MANY}`,
       description: "a variable for it; NAME alone: as it is here",
     },
+    in: {
+      type: "string",
+      valueHint: `file${MANY}`,
+      description: "copy this file or folder into /workspace, where it starts",
+    },
+    out: {
+      type: "string",
+      valueHint: "folder",
+      description: "put what it leaves in /workspace/out here, with manifest.json",
+    },
     json: { type: "boolean", description: "print the whole result as JSON, and nothing else" },
     "no-network": { type: "boolean", description: "there is never any; accepted so that scripts can say it" },
     verbose: { type: "boolean", description: "say on stderr what is being done" },
@@ -63,6 +73,8 @@ export const runCommand = defineCommand({
       servers: namesIn(args.servers),
       allow: args.allow === undefined ? undefined : namesIn(args.allow),
       env: parseEnv(args.env, context.io.env),
+      inputs: valuesOf(args.in),
+      out: args.out,
       json: args.json === true,
       verbose: args.verbose === true,
       overrides: settingOverrides(args),

@@ -112,7 +112,10 @@ describe("the program", () => {
       code: "print('ü')\n",
       servers: [],
       timeoutMs: 30_000,
-      script: { filename: FILE, argv: [FILE, "a", "--timeout", "5", "--help", "--"] },
+      script: {
+        filename: "/workspace/program.py",
+        argv: ["/workspace/program.py", "a", "--timeout", "5", "--help", "--"],
+      },
     });
   });
 
@@ -251,6 +254,7 @@ describe("--json", () => {
       durationMs: 5,
       notes: ["A note."],
       images: [],
+      files: [],
       calls: [
         {
           server: "notes",

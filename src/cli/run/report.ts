@@ -1,0 +1,29 @@
+import type { CliIo } from "../context.ts";
+import { EXIT_SIGNALS } from "./exit-code.ts";
+import type { JobResult } from "./job-result.ts";
+
+/** Says on stderr what the program's own output does not. */
+export function report(result: JobResult, { stderr }: Pick<CliIo, "stderr">): void {
+  const { status, error } = result.outcome;
+  if (status === "cancelled") return; // whoever stopped it knows
+  if (error !== null) stderr.write(`${error.traceback.trimEnd()}\n`);
+  for (const line of remarks(result)) stderr.write(`sandpy: ${line}\n`);
+}
+
+/** What is to be said of how a program ended and what became of its files. */
+export function remarks({ outcome, timeoutMs, inputs, notes, fault }: JobResult): readonly string[] {
+  const failed =
+    fault === undefined ? [] : [`${fault.message}${fault.hint === undefined ? "" : `\n${fault.hint}`}`];
+  return [...inputs.notes, ...remarksOnEnd(outcome, timeoutMs), ...notes, ...failed];
+}
+
+function remarksOnEnd(
+  { status, exitCode, notes }: JobResult["outcome"],
+  timeoutMs: number,
+): readonly string[] {
+  if (status === "timeout") {
+    return [`the program was stopped after ${timeoutMs / 1000} s\nGive it longer with --timeout=<seconds>.`];
+  }
+  const isItsChoice = status === "died" && exitCode !== null && exitCode <= EXIT_SIGNALS; // os._exit
+  return isItsChoice ? [] : notes;
+}
