@@ -36,6 +36,7 @@ const SOLE_RIGHTS: readonly {
   { what: "the SDK's server", pattern: /from "@modelcontextprotocol\/server/, rooms: ["mcp"] },
   { what: "the SDK's client", pattern: /from "@modelcontextprotocol\/client/, rooms: ["upstream"] },
   { what: "Hono", pattern: /from "hono/, rooms: ["mcp"] },
+  { what: "OpenTelemetry", pattern: /from "@opentelemetry\//, rooms: ["app"] },
   { what: "jose", pattern: /from "jose"/, rooms: ["mcp"] },
   { what: "zod", pattern: /from "zod/, rooms: ["mcp", "kernel", "discovery", "config", "upstream"] },
   {

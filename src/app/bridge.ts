@@ -23,6 +23,7 @@ import { KernelLauncher, type KernelLauncherOptions } from "./kernel-launcher.ts
 import type { SessionRooms } from "./open-session.ts";
 import { createServerNames } from "./server-names.ts";
 import { serveOnceSpokenTo } from "./stdio-service.ts";
+import type { ClosableTracing } from "./tracing.ts";
 import { WarmPool } from "./warm-pool.ts";
 
 /** Closing a session may take a kill of its container, closing the upstream the stop ladder of a child. */
@@ -79,10 +80,17 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
     log.error("could not take note of an event", { error: String(error) }),
   );
   let stopLogging = logEvents(events, log, "debug");
+  // Closed last: by then all that is traced is over.
+  let tracing: Promise<ClosableTracing | undefined> | undefined;
+  const loadTracing = () => {
+    tracing ??= loadTracingOf(config, log);
+    return tracing;
+  };
+  scope.add("the traces", async () => (await tracing)?.close());
   let upstream: Promise<Upstream> | undefined;
   const loadUpstream = () => {
-    upstream ??= import("./open-upstream.ts").then(({ openUpstream }) =>
-      openUpstream(config, { log, selfPath, events }),
+    upstream ??= Promise.all([import("./open-upstream.ts"), loadTracing()]).then(
+      ([{ openUpstream }, traces]) => openUpstream(config, { log, selfPath, events, tracing: traces }),
     );
     return upstream;
   };
@@ -129,7 +137,8 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
         loadUpstream(),
         loadMemory(),
       ]);
-      const shared = { config, log, events, upstream: upstreamServers, memory: kept };
+      const traces = await loadTracing();
+      const shared = { config, log, events, tracing: traces, upstream: upstreamServers, memory: kept };
       const peers: SessionPeers = new WeakMap();
       const handles = opening.createHandles(shared, pool, peers);
       return { opening, createConnection, upstream: upstreamServers, shared, peers, handles };
@@ -154,12 +163,13 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
     return { ...connection, close: closeConnection, [Symbol.asyncDispose]: closeConnection };
   };
 
-  const createServerOptions = (upstreamServers: Upstream) => ({
+  const createServerOptions = async (upstreamServers: Upstream) => ({
     name: "sandpy",
     version: VERSION,
     defaults: { timeoutSeconds: config.timeoutMs / 1000, maxTimeoutSeconds: config.maxTimeoutMs / 1000 },
     outputMode: config.outputMode,
     log,
+    tracing: await loadTracing(),
     servers: createServerNames(upstreamServers),
     manual: MANUAL,
   });
@@ -201,7 +211,7 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
           ]);
           const peer = new McpClientPeer();
           const { runner } = await connect({ caller: LOCAL_CALLER, peer, hasDefault: true });
-          const options = createServerOptions(upstreamServers);
+          const options = await createServerOptions(upstreamServers);
           return serveStdio({
             createServer(shutdown) {
               pool.warm(); // unless that was done when the client began to speak
@@ -245,7 +255,7 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
       return serveHttp({
         config,
         log,
-        server: createServerOptions(upstreamServers),
+        server: await createServerOptions(upstreamServers),
         onClient: () => pool.warm(),
         routes,
         connect,
@@ -254,4 +264,11 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** The SDK of OpenTelemetry is loaded for those who want traces. */
+async function loadTracingOf({ tracing }: Config, log: Log): Promise<ClosableTracing | undefined> {
+  if (tracing === undefined) return undefined;
+  const { createTracing } = await import("./tracing.ts");
+  return createTracing(tracing, { log });
 }

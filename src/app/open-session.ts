@@ -3,6 +3,7 @@ import { type BridgeEvents, createSessionRef } from "../core/bridge-events.ts";
 import type { Caller } from "../core/caller.ts";
 import { BridgeError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
+import type { Tracing } from "../core/tracing.ts";
 import type { HostSessions } from "../kernel/host-sessions.ts";
 import { parseRpc } from "../kernel/rpc.ts";
 import type { Memory } from "../memory/memory.ts";
@@ -18,6 +19,8 @@ export interface SessionRooms {
   readonly config: Config;
   readonly log: Log;
   readonly events: BridgeEvents;
+  /** Where executions are traced; absent: nowhere. */
+  readonly tracing?: Tracing | undefined;
   readonly upstream: Upstream;
   readonly memory: Memory;
 }
@@ -34,7 +37,7 @@ export const NO_SESSIONS: HostSessions = {
 
 /** Makes a session; nothing is started for it before its first run. `peers` tells which client it runs for. */
 export function openSession(
-  { config, log, events, upstream, memory }: SessionRooms,
+  { config, log, events, tracing, upstream, memory }: SessionRooms,
   caller: Caller,
   kernels: KernelSource,
   sessions: HostSessions = NO_SESSIONS,
@@ -44,6 +47,7 @@ export function openSession(
   return createSession({
     ref,
     events,
+    tracing,
     kernels,
     tools: upstream.openSession(() => peers?.get(ref), ref),
     memory: memory.openSession(caller),

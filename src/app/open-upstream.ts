@@ -3,6 +3,7 @@ import type { Config } from "../config/config.ts";
 import { childDepthVariables } from "../config/depth.ts";
 import type { BridgeEvents } from "../core/bridge-events.ts";
 import type { Log } from "../core/log.ts";
+import type { Tracing } from "../core/tracing.ts";
 import { createUpstream, type Upstream } from "../upstream/upstream.ts";
 
 export interface UpstreamPorts {
@@ -11,10 +12,12 @@ export interface UpstreamPorts {
   readonly selfPath?: string | undefined;
   /** Who is told of calls; absent: nobody. */
   readonly events?: BridgeEvents;
+  /** Where calls are traced; absent: nowhere. */
+  readonly tracing?: Tracing | undefined;
 }
 
 /** The upstream servers as the settings say. The caller closes it. */
-export function openUpstream(config: Config, { log, selfPath, events }: UpstreamPorts): Upstream {
+export function openUpstream(config: Config, { log, selfPath, events, tracing }: UpstreamPorts): Upstream {
   let valueFiles: readonly string[] = [];
   let stamp: Promise<() => Promise<string>> | undefined;
   // What knows the files of all clients is loaded at its first use: the first container must not wait for it.
@@ -45,6 +48,7 @@ export function openUpstream(config: Config, { log, selfPath, events }: Upstream
     idleMs: config.upstreamIdleTimeoutMs,
     log,
     events,
+    tracing,
   });
 }
 

@@ -1,6 +1,7 @@
 import type { LogFormat, LogLevel } from "../core/log.ts";
 import type { HttpSettings } from "./http.ts";
 import type { AccessPolicy, AuditSettings } from "./policy.ts";
+import type { TracingSettings } from "./tracing.ts";
 
 /** The bridge's own settings, checked and in their units. */
 export interface Config {
@@ -56,6 +57,8 @@ export interface Config {
   readonly policy: AccessPolicy;
   /** `MCP_BRIDGE_AUDIT`, `MCP_BRIDGE_AUDIT_ARGUMENTS`; `undefined`: calls are not written down. */
   readonly audit: AuditSettings | undefined;
+  /** `OTEL_*`; `undefined`: no traces are wanted. */
+  readonly tracing: TracingSettings | undefined;
   /** `MCP_BRIDGE_HTTP_*`: for `sandpy serve --http` alone. */
   readonly http: HttpSettings;
   /** The user's home directory, absolute. */

@@ -6,6 +6,7 @@ import { resolveHttp } from "./http.ts";
 import { defaultStateDir, resolveHomeDir, resolveOwnFolders, resolveUserPath } from "./paths.ts";
 import { resolvePolicy } from "./policy.ts";
 import { SETTINGS, type SettingName } from "./schema.ts";
+import { resolveTracing, TRACING_SECRETS } from "./tracing.ts";
 
 const DEFAULT_TIMEOUT_S = 30;
 const DEFAULT_MAX_TIMEOUT_S = 120;
@@ -73,6 +74,7 @@ export function loadConfig(
             file: auditFile ?? join(folders.dataDir, AUDIT_FILE),
             arguments: given.value("MCP_BRIDGE_AUDIT_ARGUMENTS") ?? "hash",
           },
+    tracing: resolveTracing(env),
     http: resolveHttp(given, toPath),
     homeDir,
     projectDir: process.cwd(),
@@ -89,6 +91,7 @@ export function loadConfig(
 
 /** What lets people in is nothing for children. */
 function isSecret(name: string): boolean {
+  if (TRACING_SECRETS.test(name)) return true;
   return Object.hasOwn(SETTINGS, name) && SETTINGS[name as SettingName].isSecret;
 }
 

@@ -58,8 +58,14 @@ export function createLog(level: LogLevel, write: (line: string) => void, format
 }
 
 function currentIds(): LogFields {
-  const { requestId: request, callerId: caller, sessionId: session, executionId: execution } = currentRun();
-  return { request, caller, session, execution };
+  const { requestId, callerId, sessionId, executionId, trace } = currentRun();
+  return {
+    request: requestId,
+    caller: callerId,
+    session: sessionId,
+    execution: executionId,
+    trace: trace?.traceparent.split("-")[1],
+  };
 }
 
 function boundFields(fields: LogFields): Entry["fields"] {

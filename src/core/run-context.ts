@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { randomBytes } from "node:crypto";
+import type { TraceContext } from "./tracing.ts";
 
 /** What the code that runs now works for. The ids are short, random and no secret: logs, audit and traces share them. */
 export interface RunContext {
@@ -9,6 +10,8 @@ export interface RunContext {
   /** Whose session it is. */
   readonly callerId?: string;
   readonly executionId?: string;
+  /** The innermost span that it is a part of; only where traces are sent. */
+  readonly trace?: TraceContext;
 }
 
 const NOTHING: RunContext = {};

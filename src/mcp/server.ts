@@ -8,10 +8,12 @@ import {
 import { renderError, toBridgeError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import { createShortId, currentRun, withinRun } from "../core/run-context.ts";
+import { type Tracing, traced } from "../core/tracing.ts";
 import type { McpClientPeer } from "./client-peer.ts";
 import { ListedTool, NO_SERVERS, type ServerNames } from "./listed-tool.ts";
 import type { PythonRunner } from "./python-runner.ts";
 import { type OutputMode, renderRefusal, renderRunResult, type ToolAnswer } from "./render-result.ts";
+import { describeRequestSpan } from "./request-span.ts";
 import {
   createRunPythonInput,
   type ParsedArguments,
@@ -29,6 +31,8 @@ export interface ServerOptions {
   readonly defaults: RunPythonLimits;
   readonly outputMode: OutputMode;
   readonly log: Log;
+  /** Where calls are traced; absent: nowhere. */
+  readonly tracing?: Tracing | undefined;
   /** Aborting it cancels the runs under way, and they still answer; a client's own cancellation gets no answer. */
   readonly shutdown?: AbortSignal;
   /** The client of the connection, as upstream servers reach it. */
@@ -57,7 +61,11 @@ export function createServer(runner: PythonRunner, options: ServerOptions): McpS
   server.registerTool(RUN_PYTHON, { inputSchema: permissiveSchema(input.jsonSchema) }, (raw, context) =>
     // Over HTTP the request has a name already; over stdio it gets one here.
     withinRun({ requestId: currentRun().requestId ?? createShortId() }, () =>
-      runPython(runner, options, () => input.parse(raw), context),
+      traced(options.tracing, describeRequestSpan(context, options.peer.revision()), async (span) => {
+        const answer = await runPython(runner, options, () => input.parse(raw), context);
+        if ("isError" in answer && answer.isError === true) span?.fail("tool_error");
+        return answer;
+      }),
     ),
   );
   const inputSchema = { type: "object" as const, ...input.jsonSchema };

@@ -3,6 +3,7 @@ import { type BridgeEvents, createSessionRef, type SessionRef } from "../core/br
 import { BridgeError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import { outsideRuns, type RunContext, withinRun } from "../core/run-context.ts";
+import type { Tracing } from "../core/tracing.ts";
 import type { HostMemory } from "../kernel/host-memory.ts";
 import type { HostSessions } from "../kernel/host-sessions.ts";
 import type { HostTools } from "../kernel/host-tools.ts";
@@ -41,6 +42,8 @@ export interface SessionOptions {
   readonly ref?: SessionRef;
   /** Who is told what happens; absent: nobody. */
   readonly events?: BridgeEvents;
+  /** Where executions are traced; absent: nowhere. */
+  readonly tracing?: Tracing | undefined;
   /** Characters kept of each stream of an execution. */
   readonly maxOutputChars: number;
   /** The sandbox stops after this long without an execution. */
@@ -91,7 +94,7 @@ class PythonSession implements Session {
   constructor(options: SessionOptions) {
     this.#options = options;
     this.ref = options.ref ?? createSessionRef();
-    this.#reporter = new SessionReporter(options.events, this.ref);
+    this.#reporter = new SessionReporter(this.ref, options);
     this.#desk = new RpcDesk({
       host: options,
       parse: (frame) => {

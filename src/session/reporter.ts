@@ -1,6 +1,7 @@
 import type { BridgeEvent, BridgeEvents, SessionRef } from "../core/bridge-events.ts";
 import { BridgeError } from "../core/errors.ts";
 import { createShortId, currentRun, type RunContext, withinRun } from "../core/run-context.ts";
+import { type Span, type Tracing, traced } from "../core/tracing.ts";
 import type { Outcome } from "./outcome.ts";
 import type { StreamName } from "./output.ts";
 
@@ -9,14 +10,21 @@ type EventOf<K extends BridgeEvent["kind"]> = Omit<
   keyof SessionRef
 >;
 
+export interface ReporterPorts {
+  readonly events?: BridgeEvents | undefined;
+  readonly tracing?: Tracing | undefined;
+}
+
 /** Tells whoever listens what happens in one session. Costs next to nothing where nobody does. */
 export class SessionReporter {
-  readonly #events: BridgeEvents | undefined;
   readonly #ref: SessionRef;
+  readonly #events: BridgeEvents | undefined;
+  readonly #tracing: Tracing | undefined;
 
-  constructor(events: BridgeEvents | undefined, ref: SessionRef) {
-    this.#events = events;
+  constructor(ref: SessionRef, { events, tracing }: ReporterPorts) {
     this.#ref = ref;
+    this.#events = events;
+    this.#tracing = tracing;
   }
 
   /** What belongs to the session but to no execution. */
@@ -33,33 +41,55 @@ export class SessionReporter {
     const executionId = createShortId();
     const queuedAt = performance.now();
     this.emit({ kind: "execution-queued", executionId, code });
-    return withinRun({ ...this.context, executionId }, async () => {
+    const { sessionId, caller } = this.#ref;
+    const attributes = {
+      "sandpy.execution.id": executionId,
+      "sandpy.session.id": sessionId,
+      "user.id": caller.id,
+    };
+    const run = async (span: Span | undefined) => {
       try {
         const outcome = await work({
           context: currentRun(),
-          started: () =>
-            this.emit({ kind: "execution-started", executionId, waitedMs: performance.now() - queuedAt }),
+          started: () => {
+            const waitedMs = performance.now() - queuedAt;
+            this.emit({ kind: "execution-started", executionId, waitedMs });
+            span?.set({ "sandpy.execution.queue_wait": waitedMs / 1000 });
+          },
           output: (stream, text) => this.emit({ kind: "execution-output", executionId, stream, text }),
         });
         const { status, durationMs } = outcome;
         this.emit({ kind: "execution-ended", executionId, outcome: status, durationMs });
+        span?.set({ "sandpy.execution.outcome": status, "sandpy.execution.duration": durationMs / 1000 });
+        if (!isGood(outcome)) span?.fail(status);
         return outcome;
       } catch (error) {
         const reason = error instanceof BridgeError ? error.code : "INTERNAL";
         this.emit({ kind: "execution-ended", executionId, outcome: "refused", durationMs: 0, code: reason });
         throw error;
       }
-    });
+    };
+    return withinRun({ ...this.context, executionId }, () =>
+      traced(this.#tracing, { name: "execute python", kind: "internal", attributes }, run),
+    );
   }
 
   /** Begins to watch a sandbox that is being started. */
   sandbox(): SandboxReporter {
     const startingAt = performance.now();
+    const span = this.#tracing?.start({
+      name: "start sandbox",
+      kind: "internal",
+      attributes: { "sandpy.session.id": this.#ref.sessionId },
+      parent: currentRun().trace,
+    });
     let state: "starting" | "started" | "stopped" = "starting";
     return {
       started: (fromPool) => {
         if (state !== "starting") return;
         state = "started";
+        span?.set({ "sandpy.sandbox.from_pool": fromPool });
+        span?.end();
         this.emit({ kind: "sandbox-started", fromPool, durationMs: performance.now() - startingAt });
       },
       stopped: () => {
@@ -68,6 +98,10 @@ export class SessionReporter {
       },
     };
   }
+}
+
+function isGood({ status, exitCode }: Outcome): boolean {
+  return status === "ok" || (status === "exit" && (exitCode ?? 0) === 0);
 }
 
 /** Tells of one execution. */

@@ -1,6 +1,7 @@
 import type { BridgeEvents, SessionRef } from "../core/bridge-events.ts";
 import { BridgeError } from "../core/errors.ts";
 import { currentRun } from "../core/run-context.ts";
+import { type Span, type Tracing, traced } from "../core/tracing.ts";
 import type { ApprovalRecord, AuditOutcome } from "./audit/audit-line.ts";
 import type { AuditLog } from "./audit/audit-log.ts";
 import type { CallCap } from "./call-cap.ts";
@@ -28,6 +29,8 @@ export interface CallWatchOptions {
   readonly session: SessionRef;
   /** Who is told of them; absent: nobody. */
   readonly events?: BridgeEvents | undefined;
+  /** Where they are traced; absent: nowhere. */
+  readonly tracing?: Tracing | undefined;
   /** `undefined`: as many as wanted. */
   readonly cap: CallCap | undefined;
   /** `undefined`: nothing is written down. */
@@ -50,7 +53,7 @@ export class CallWatch {
 
   /** Makes a call. Rejects with `LIMIT_EXCEEDED` for one too many, else as `work` does. */
   async watch<T extends object>(facts: CallFacts, work: () => Promise<T>): Promise<T> {
-    const { session, events, audit } = this.#options;
+    const { session, events, audit, tracing } = this.#options;
     const at = Date.now();
     const startedAt = performance.now();
     const { requestId, executionId } = currentRun();
@@ -64,15 +67,21 @@ export class CallWatch {
       events.emit({ kind: "upstream-called", ...call, startedAtMs: at, durationMs: ms, ...session });
     };
     this.#admit(record);
-    try {
-      const result = await work();
-      record((result as { readonly isError?: unknown }).isError === true ? "error" : "ok");
-      return result;
-    } catch (error) {
-      const code = error instanceof BridgeError ? error.code : "INTERNAL";
-      record(OUTCOMES[code] ?? "error", code);
-      throw error;
-    }
+    return traced(tracing, { name: facts.method, kind: "client" }, async (span) => {
+      try {
+        const result = await work();
+        const isError = (result as { readonly isError?: unknown }).isError === true;
+        if (isError) span?.fail("tool_error");
+        record(isError ? "error" : "ok");
+        return result;
+      } catch (error) {
+        const code = error instanceof BridgeError ? error.code : "INTERNAL";
+        record(OUTCOMES[code] ?? "error", code);
+        throw error;
+      } finally {
+        describeCall(span, facts, session); // by now names are put right
+      }
+    });
   }
 
   /** A loop that goes on all the same is written down once. */
@@ -85,6 +94,25 @@ export class CallWatch {
       throw error;
     }
   }
+}
+
+/** By the conventions of OpenTelemetry for MCP; neither arguments nor results. */
+function describeCall(
+  span: Span | undefined,
+  { method, server, tool, approval }: CallFacts,
+  session: SessionRef,
+): void {
+  if (span === undefined) return;
+  if (tool !== undefined) span.rename(`${method} ${tool}`);
+  span.set({
+    "mcp.method.name": method,
+    "gen_ai.tool.name": tool,
+    "gen_ai.operation.name": tool === undefined ? undefined : "execute_tool",
+    "service.peer.name": server,
+    "sandpy.session.id": session.sessionId,
+    "sandpy.execution.id": currentRun().executionId,
+    "sandpy.approval": approval?.answer,
+  });
 }
 
 const OUTCOMES: Readonly<Record<string, AuditOutcome>> = {

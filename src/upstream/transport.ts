@@ -14,6 +14,7 @@ import {
 } from "./messages.ts";
 import { RequestOrigins } from "./request-origins.ts";
 import { ServerGone } from "./server-gone.ts";
+import { withTrace } from "./trace-meta.ts";
 import { UnaskedLimit } from "./unasked-limit.ts";
 
 /** What a server leaves unread on its stdin stays in memory, also when its requests were given up long ago. */
@@ -109,7 +110,7 @@ export class StdioTransport implements Transport {
         hint: "Wait until it is done with earlier requests.",
       });
     }
-    const line = Buffer.from(`${JSON.stringify(message)}\n`);
+    const line = Buffer.from(`${JSON.stringify(withTrace(message))}\n`);
     const cost = line.length + MESSAGE_COST_BYTES;
     if ("method" in message && "id" in message) this.#owed += 1;
     this.#origins.sent(message as RawMessage);

@@ -2,6 +2,7 @@ import { type BridgeEvents, createSessionRef, type SessionRef } from "../core/br
 import type { Closable } from "../core/lifecycle.ts";
 import type { Log } from "../core/log.ts";
 import { shellPath } from "../core/shell-word.ts";
+import type { Tracing } from "../core/tracing.ts";
 import type { Discovery, DiscoveryProblem, ServerDefinition } from "../discovery/server-definition.ts";
 import type { HostTools, KnownServer as KnownServerSummary } from "../kernel/host-tools.ts";
 import { AddableServers } from "./added-servers.ts";
@@ -54,6 +55,8 @@ export interface UpstreamOptions {
   readonly log: Log;
   /** Who is told of calls; absent: nobody. */
   readonly events?: BridgeEvents | undefined;
+  /** Where calls are traced; absent: nowhere. */
+  readonly tracing?: Tracing | undefined;
   readonly clock?: Clock;
   /** Milliseconds after its last use until a server is stopped. */
   readonly idleMs?: number;
@@ -158,6 +161,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
         watch: new CallWatch({
           session,
           events: options.events,
+          tracing: options.tracing,
           cap: options.maxCalls === undefined ? undefined : new CallCap(options.maxCalls),
           audit,
         }),

@@ -55,6 +55,7 @@ test("has a default for everything", () => {
       file: join(resolveOwnFolders({}, HOME, process.platform).dataDir, "audit.jsonl"),
       arguments: "hash",
     },
+    tracing: undefined,
     http: {
       host: "127.0.0.1",
       port: 8848,

@@ -1,4 +1,5 @@
 import type { FetchLike } from "@modelcontextprotocol/client";
+import { currentRun } from "../../core/run-context.ts";
 import { VERSION } from "../../core/version.ts";
 
 /** Where a server is, without what is secret in its URL. */
@@ -59,8 +60,20 @@ export function createServerFetch({ url: { origin }, headers }: Endpoint): Fetch
     const sent = new Headers(init?.headers);
     const defaults = { "user-agent": `sandpy/${VERSION}`, ...(url.origin === origin ? headers : {}) };
     for (const [name, value] of Object.entries(defaults)) if (!sent.has(name)) sent.set(name, value);
+    if (url.origin === origin) for (const [name, value] of traceHeaders()) sent.set(name, value);
     return fetch(url, { ...init, headers: sent, redirect: "manual", timeout: false });
   };
+}
+
+/** Which trace the request is a part of, if it is of one. */
+function traceHeaders(): readonly (readonly [string, string])[] {
+  const { trace } = currentRun();
+  if (trace === undefined) return [];
+  const { traceparent, tracestate } = trace;
+  return [
+    ["traceparent", traceparent],
+    ...(tracestate === undefined ? [] : [["tracestate", tracestate] as const]),
+  ];
 }
 
 /** A text that was read, or as much of it as was allowed. */

@@ -15,6 +15,7 @@ import { workFor } from "../callers.ts";
 import { type RawMessage, refusal } from "../messages.ts";
 import type { RemoteProtocol } from "../remembered.ts";
 import { ServerGone } from "../server-gone.ts";
+import { withTrace } from "../trace-meta.ts";
 import { guardAnswer } from "./answers.ts";
 import { OversizedEvent, UnreadAnswers } from "./faults.ts";
 import { ParamHeaders } from "./param-headers.ts";
@@ -137,7 +138,8 @@ export class RemoteTransport implements Transport {
     this.#inner.setProtocolVersion(version);
   }
 
-  async send(message: JSONRPCMessage, options: TransportSendOptions = {}): Promise<void> {
+  async send(given: JSONRPCMessage, options: TransportSendOptions = {}): Promise<void> {
+    const message = withTrace(given);
     if (this.#isClosed) throw new ServerGone("the connection is closed");
     this.#renewal.observe(message);
     if (!("method" in message) || !("id" in message)) return this.#sendOther(message, options);
