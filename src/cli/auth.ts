@@ -2,17 +2,17 @@ import { defineCommand } from "citty";
 import type { SignInDesk } from "../app/sign-ins.ts";
 import type { Config } from "../config/config.ts";
 import { loadSettings } from "../config/load-file.ts";
-import { BridgeError } from "../core/errors.ts";
 import { createLog } from "../core/log.ts";
 import { safeWordsOf } from "../discovery/describe.ts";
 import type { ServerDefinition } from "../discovery/server-definition.ts";
 import type { SignInState } from "../upstream/oauth/sign-ins.ts";
 import { usage } from "./arguments.ts";
-import { type CliContext, type CliIo, STOP_SIGNALS, type StopSignal } from "./context.ts";
+import type { CliContext, CliIo } from "./context.ts";
 import { findServer } from "./find-server.ts";
 import { openBrowser } from "./open-browser.ts";
 import { print, printJson } from "./output.ts";
 import { commandLine, printable } from "./printable.ts";
+import { stoppable } from "./stoppable.ts";
 import { renderTable, terminalWidth } from "./table.ts";
 
 const TRY_MS = 30_000;
@@ -63,15 +63,9 @@ async function signIn(
 ): Promise<number> {
   desk.requireUsable(server);
   const name = printable(JSON.stringify(server.name));
-  const stop = new AbortController();
-  let stopped: StopSignal | undefined;
-  const forget = io.onStopSignal((signal) => {
-    stopped ??= signal;
-    stop.abort(new BridgeError("CANCELLED", "the sign-in was called off"));
-  });
-  try {
+  return stoppable(io, "the sign-in", async (signal) => {
     const state = await desk.signIn(server, {
-      signal: stop.signal,
+      signal,
       present: async (url) => {
         io.stderr.write(`Sign in to ${name} on this page:\n\n  ${printable(url)}\n\n`);
         const isOpen = options.noBrowser !== true && (await openBrowser(url, config.env));
@@ -80,16 +74,11 @@ async function signIn(
         );
       },
     });
-    const tools = await desk.tryOut(server, AbortSignal.any([stop.signal, AbortSignal.timeout(TRY_MS)]));
+    const tools = await desk.tryOut(server, AbortSignal.any([signal, AbortSignal.timeout(TRY_MS)]));
     if (options.json === true) return await printJson(io, { ...describe(server, state), tools });
     const count = tools === 1 ? "1 tool" : `${tools} tools`;
     return await print(io, `Signed in to ${name}, which has ${count}.\n`);
-  } catch (error) {
-    if (stopped !== undefined) return 128 + STOP_SIGNALS[stopped];
-    throw error;
-  } finally {
-    forget();
-  }
+  });
 }
 
 async function signOut(

@@ -3,9 +3,10 @@ import type { SurveyedServer } from "../app/tool-survey.ts";
 import { loadSettings } from "../config/load-file.ts";
 import { EXIT_CODES } from "../core/errors.ts";
 import { MANY } from "./arguments.ts";
-import { type CliContext, STOP_SIGNALS, type StopSignal } from "./context.ts";
+import type { CliContext } from "./context.ts";
 import { createQuietLog, print, printJson, reportProblems } from "./output.ts";
 import { addressed, printable } from "./printable.ts";
+import { stoppable } from "./stoppable.ts";
 import { renderTable, terminalWidth } from "./table.ts";
 
 /** `sandpy tools` */
@@ -34,17 +35,11 @@ interface ListOptions {
 async function listTools({ names, refresh, json }: ListOptions, { io }: CliContext): Promise<number> {
   const config = await loadSettings(io.env);
   const log = createQuietLog(config, io); // each failure is printed once, below
-  const stop = new AbortController();
-  let stopped: StopSignal | undefined;
-  const forget = io.onStopSignal((name) => {
-    stopped ??= name;
-    stop.abort();
-  });
-  try {
+  return stoppable(io, "asking the servers", async (signal) => {
     const { surveyTools } = await import("../app/tool-survey.ts");
     const ports = { selfPath: io.selfPath, log };
-    const { servers, problems } = await surveyTools(config, { names, refresh }, ports, stop.signal);
-    if (stopped !== undefined) return 128 + STOP_SIGNALS[stopped];
+    const { servers, problems } = await surveyTools(config, { names, refresh }, ports, signal);
+    signal.throwIfAborted();
     const code = json
       ? await printJson(io, { servers: servers.map(describe), problems })
       : await print(io, renderServers(servers, terminalWidth(io.stdout)));
@@ -56,9 +51,7 @@ async function listTools({ names, refresh, json }: ListOptions, { io }: CliConte
       if (error.hint !== undefined) io.stderr.write(`${lines(addressed(error.hint))}\n`);
     }
     return failureOf(servers, names) ?? code;
-  } finally {
-    forget();
-  }
+  });
 }
 
 /** A server that somebody named must not fail in silence; of all of them, some always do. */

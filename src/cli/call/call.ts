@@ -2,10 +2,11 @@ import { defineCommand } from "citty";
 import { loadSettings } from "../../config/load-file.ts";
 import { BridgeError, type ErrorCode, EXIT_CODES } from "../../core/errors.ts";
 import { MANY } from "../arguments.ts";
-import { type CliContext, type CliIo, STOP_SIGNALS, type StopSignal } from "../context.ts";
+import type { CliContext, CliIo } from "../context.ts";
 import { createQuietLog, print, printJson } from "../output.ts";
 import { printable } from "../printable.ts";
 import { parseSeconds, SETTING_FLAGS, settingOverrides } from "../setting-flags.ts";
+import { stoppable } from "../stoppable.ts";
 import { terminalWidth } from "../table.ts";
 import { createTerminalPeer } from "./terminal-peer.ts";
 import { type Attachment, readAnswer, saveAttachments } from "./tool-answer.ts";
@@ -63,17 +64,15 @@ async function callTool(options: CallOptions, { io }: CliContext): Promise<numbe
   const given = await readToolArguments(words, io.stdin);
   const log = createQuietLog(config, io);
   const canAsk = io.stdinIsTerminal && words[0] !== "-";
-  const stop = new AbortController();
-  let stopped: StopSignal | undefined;
-  const forget = io.onStopSignal((signal) => {
-    stopped ??= signal;
-    stop.abort(new BridgeError("CANCELLED", "the call was called off"));
-  });
-  try {
+  return stoppable(io, "the call", async (signal) => {
     const { callOneTool } = await import("../../app/tool-call.ts");
     const peer = createTerminalPeer(io, canAsk);
     const call = { server, tool, arguments: given, peer, timeoutMs };
-    const result = await callOneTool(config, call, { selfPath: io.selfPath, log }, stop.signal);
+    const result = await callOneTool(config, call, { selfPath: io.selfPath, log }, signal).catch(
+      (error: unknown) => {
+        throw error instanceof BridgeError ? forPerson(error, options, canAsk) : error;
+      },
+    );
     const failed = result["isError"] === true;
     const { text, attachments } = readAnswer(result);
     const paths = folder === undefined ? [] : await saveAttachments(attachments, folder);
@@ -88,12 +87,7 @@ async function callTool(options: CallOptions, { io }: CliContext): Promise<numbe
       return EXIT_CODES.UPSTREAM_FAILED;
     }
     return await print(io, shown(io.stdout, text) + saved);
-  } catch (error) {
-    if (stopped !== undefined) return 128 + STOP_SIGNALS[stopped];
-    throw error instanceof BridgeError ? forPerson(error, options, canAsk) : error;
-  } finally {
-    forget();
-  }
+  });
 }
 
 /** A program gets every character; a terminal must not act on any. */

@@ -13,11 +13,13 @@ const MAX_ANSWER_CHARS = 32 * 1024 * 1024;
  * Evaluates an expression of Python on the saved tools in a fresh sandbox, since only Python knows its own grammar, and
  * returns what it says as JSON. Rejects with `MEMORY_REFUSED` and Python's words where that fails.
  */
-export async function askPython(expression: string, { io, createBridge }: CliContext): Promise<unknown> {
+export async function askPython(
+  expression: string,
+  { io, createBridge }: CliContext,
+  signal: AbortSignal,
+): Promise<unknown> {
   const config = await loadSettings(io.env);
   const log = createLog(config.logLevel, (line) => io.stderr.write(line), config.logFormat);
-  const stop = new AbortController();
-  const forget = io.onStopSignal(() => stop.abort());
   // The saved tools run when Python starts, and may print what they like.
   const mark = randomUUID();
   const code = `import json as _json\nprint(${JSON.stringify(`\n${mark}`)} + _json.dumps(${expression}), flush=True)`;
@@ -34,12 +36,13 @@ export async function askPython(expression: string, { io, createBridge }: CliCon
           if (name === "stdout") output = (output + text).slice(-MAX_ANSWER_CHARS);
         },
       },
-      stop.signal,
+      signal,
     );
+    signal.throwIfAborted();
     if (outcome.error !== null) throw new BridgeError("MEMORY_REFUSED", outcome.error.evalue);
     const line = output.split("\n").find((each) => each.startsWith(mark));
     if (line === undefined) {
-      const why = stop.signal.aborted ? "it was stopped" : (outcome.notes[0] ?? "Python gave no answer");
+      const why = outcome.notes[0] ?? "Python gave no answer";
       throw new BridgeError("MEMORY_UNAVAILABLE", `the saved tools could not be asked: ${why}`, {
         hint: 'Look at the file: "sandpy memory tools show" prints it.',
       });
@@ -49,6 +52,5 @@ export async function askPython(expression: string, { io, createBridge }: CliCon
     await withDeadline(bridge.close(), CLOSE_MS, "closing").catch((error: unknown) =>
       log.warning("could not clean up", { error: String(error) }),
     );
-    forget();
   }
 }

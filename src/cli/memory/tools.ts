@@ -3,24 +3,27 @@ import { confirm } from "../confirm.ts";
 import type { CliContext } from "../context.ts";
 import { print, printJson } from "../output.ts";
 import { printable } from "../printable.ts";
+import { stoppable } from "../stoppable.ts";
 import { renderTable, terminalWidth } from "../table.ts";
 import { openDesk } from "./open.ts";
 import { askPython } from "./saved-tools.ts";
 
 const EXIT_REFUSED = 1;
+/** What a signal ends. */
+const WHAT = "the work on saved tools";
 
 /** `sandpy memory tools list` */
 const listCommand = defineCommand({
   meta: { name: "list", description: "List the saved tools." },
   args: { json: { type: "boolean", description: "print JSON" } },
-  run: ({ args, data }) => list(args.json === true, data),
+  run: ({ args, data }) => stoppable(data.io, WHAT, (signal) => list(args.json === true, data, signal)),
 });
 
 /** `sandpy memory tools show` */
 const showCommand = defineCommand({
   meta: { name: "show", description: "Print the source of a saved tool, or the whole file." },
   args: { name: { type: "positional", required: false, description: "the tool; the whole file if absent" } },
-  run: ({ args, data }) => show(args.name, data),
+  run: ({ args, data }) => stoppable(data.io, WHAT, (signal) => show(args.name, data, signal)),
 });
 
 /** `sandpy memory tools delete` */
@@ -59,11 +62,12 @@ const COLUMNS = [
   { title: "DESCRIPTION", minWidth: 16 },
 ] as const;
 
-async function list(json: boolean, context: CliContext): Promise<number> {
+async function list(json: boolean, context: CliContext, signal: AbortSignal): Promise<number> {
   const { io } = context;
   const desk = await openDesk(context);
   // Without a file there is nothing to ask Python about.
-  const entries = (await desk.archive.readTools()) === "" ? [] : parseTools(await askPython(LIST, context));
+  const entries =
+    (await desk.archive.readTools()) === "" ? [] : parseTools(await askPython(LIST, context, signal));
   if (json) return printJson(io, entries);
   if (entries.length === 0) {
     return print(io, "No tool is saved yet. Python saves a function with save_tool(function).\n");
@@ -89,13 +93,13 @@ function parseTools(answer: unknown): readonly SavedTool[] {
   );
 }
 
-async function show(name: string | undefined, context: CliContext): Promise<number> {
+async function show(name: string | undefined, context: CliContext, signal: AbortSignal): Promise<number> {
   const { io } = context;
   const desk = await openDesk(context);
   const source =
     name === undefined
       ? await desk.archive.readTools()
-      : String(await askPython(`runtime.show_saved_tool(${JSON.stringify(name)})`, context));
+      : String(await askPython(`runtime.show_saved_tool(${JSON.stringify(name)})`, context, signal));
   const isTerminal = terminalWidth(io.stdout) !== undefined;
   const text = isTerminal ? source.split("\n").map(printable).join("\n") : source;
   return print(io, text === "" || text.endsWith("\n") ? text : `${text}\n`);
@@ -108,6 +112,9 @@ async function remove(name: string, yes: boolean, context: CliContext): Promise<
     io.stderr.write("Nothing was deleted.\n");
     return EXIT_REFUSED;
   }
-  await askPython(`[runtime.delete_saved_tool(${JSON.stringify(name)}), None][1]`, context);
-  return print(io, `Deleted ${shown}.\n`);
+  // Before that a signal ends the program at once.
+  return stoppable(io, WHAT, async (signal) => {
+    await askPython(`[runtime.delete_saved_tool(${JSON.stringify(name)}), None][1]`, context, signal);
+    return print(io, `Deleted ${shown}.\n`);
+  });
 }

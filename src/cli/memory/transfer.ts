@@ -1,3 +1,4 @@
+import { realpath, stat, writeFile } from "node:fs/promises";
 import { defineCommand } from "citty";
 import { replaceFile } from "../../core/atomic-file.ts";
 import { usage } from "../arguments.ts";
@@ -30,7 +31,7 @@ async function exportTo(file: string, context: CliContext): Promise<number> {
   reportUnreadable(io, unreadable, desk);
   if (file === "-") return print(io, text);
   try {
-    await replaceFile(file, text);
+    await writeTo(file, text);
   } catch (error) {
     const { code = "" } = error as NodeJS.ErrnoException;
     throw usage(
@@ -39,6 +40,14 @@ async function exportTo(file: string, context: CliContext): Promise<number> {
     );
   }
   return print(io, `Wrote ${count(memories.length)} to ${JSON.stringify(file)}.\n`);
+}
+
+/** Into a file in one step; into what is none, such as a device or a pipe, which must not be replaced by a file, as it is. */
+async function writeTo(path: string, text: string): Promise<void> {
+  const facts = await stat(path).catch(() => undefined); // missing, or writing says why
+  if (facts === undefined) await replaceFile(path, text);
+  else if (facts.isFile()) await replaceFile(await realpath(path), text);
+  else await writeFile(path, text);
 }
 
 async function importFrom(file: string, context: CliContext): Promise<number> {
