@@ -1,85 +1,37 @@
 import { parseArgs } from "node:util";
-import { containersOf, until } from "../../test/e2e/helpers/engine.ts";
-import { createHome } from "../../test/e2e/helpers/home.ts";
-import { startServed } from "../../test/e2e/helpers/served.ts";
-import { ECHO_SERVER } from "../benchmarks/world.ts";
-import { createRandom } from "../fuzz-programs/random.ts";
-import { makeChaos } from "./chaos.ts";
-import { type Figures, readFigures } from "./figures.ts";
-import { Tally } from "./tally.ts";
-import { Worker } from "./worker.ts";
+import { soakUnderLoad } from "./load.ts";
+import { killBridges } from "./orphans.ts";
 
 /**
- * Mixed load on one server while its sandboxes and upstream servers are killed; prints what came of it as JSON.
+ * Runs one of the long tests and prints what came of it as JSON.
  *
- *     bun scripts/soak-programs/main.ts [--minutes N] [--sessions N] [--seed N]
+ *     bun scripts/soak-programs/main.ts load [--minutes N] [--sessions N] [--seed N]
+ *     bun scripts/soak-programs/main.ts orphans [--kills N] [--seed N]
  */
-
-const TOKEN = "soak-0123456789abcdef";
-const WARM_MS = 10_000;
-const QUIET_MS = 60_000;
-/** Sessions that were ended or lost may wait for their sandbox's end; the spare is one more. */
-const MAX_GROWTH = { memoryMiB: 100, descriptors: 60, children: 12 } as const;
-
 async function main(): Promise<number> {
-  const { values } = parseArgs({
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
     options: {
       minutes: { type: "string", default: "5" },
       sessions: { type: "string", default: "10" },
+      kills: { type: "string", default: "100" },
       seed: { type: "string", default: String(Date.now() % 1_000_000) },
     },
   });
-  const seed = Number(values.seed);
-  const sessions = Number(values.sessions);
-  const tally = new Tally();
-  using home = createHome();
-  home.defineServers({ bench: ECHO_SERVER });
-  const served = await startServed(home, [], {
-    MCP_BRIDGE_HTTP_TOKEN: TOKEN,
-    MCP_BRIDGE_MEMORY: "128m",
-    MCP_BRIDGE_TIMEOUT: "15",
-    MCP_BRIDGE_MAX_SESSIONS: "500",
-    MCP_BRIDGE_MAX_SESSIONS_PER_CALLER: "500",
-    MCP_BRIDGE_RUNTIME_IDLE_TIMEOUT: "20",
-  });
-  const pid = served.child.pid;
-  let start: Figures | undefined;
-  let end: Figures | undefined;
-  try {
-    const over = performance.now() + Number(values.minutes) * 60_000;
-    const isOver = () => performance.now() > over;
-    const workers = Array.from({ length: sessions }, (_, i) => {
-      const random = createRandom(seed + i);
-      const line = i % 2 === 0 ? "v1" : "v2";
-      return new Worker({ url: served.url, token: TOKEN, name: `w${i}`, line, random, tally });
-    });
-    const work = Promise.all(workers.map((worker) => worker.runUntil(isOver)));
-    await Bun.sleep(WARM_MS);
-    start = await readFigures(pid);
-    await Promise.all([work, makeChaos(pid, createRandom(seed), tally, isOver)]);
-    // Idle sessions give their sandboxes back: what is left then is what leaks.
-    await until("the idle sandboxes are gone", async () => (await containersOf(pid)).length <= 1, QUIET_MS);
-    end = await readFigures(pid);
-  } finally {
-    await served[Symbol.asyncDispose]();
-  }
-  const left = (await containersOf(pid)).length;
-  const faults = [
-    ...tally.wrong,
-    ...leaks(start, end),
-    ...(left === 0 ? [] : [`${left} containers are left`]),
-  ];
-  const { done, kills, said } = tally;
-  process.stdout.write(
-    `${JSON.stringify({ seed, sessions, done, kills, said, start, end, faults }, null, 1)}\n`,
+  const [minutes, sessions, kills, seed] = [values.minutes, values.sessions, values.kills, values.seed].map(
+    Number,
   );
-  return faults.length === 0 ? 0 : 1;
-}
-
-function leaks(start: Figures, end: Figures): string[] {
-  return (["memoryMiB", "descriptors", "children"] as const)
-    .filter((name) => end[name] - start[name] > MAX_GROWTH[name])
-    .map((name) => `${name} grew from ${start[name]} to ${end[name]}`);
+  const kind = positionals.join(" ");
+  if (kind !== "load" && kind !== "orphans") throw new Error(`no soak "${kind}"; there are: load, orphans`);
+  if ([minutes, sessions, kills, seed].some((number) => !((number ?? Number.NaN) > 0))) {
+    throw new Error("expected numbers above 0 after --minutes, --sessions, --kills and --seed");
+  }
+  const outcome =
+    kind === "load"
+      ? await soakUnderLoad({ minutes: minutes ?? 0, sessions: sessions ?? 0, seed: seed ?? 0 })
+      : await killBridges({ kills: kills ?? 0, seed: seed ?? 0 });
+  process.stdout.write(`${JSON.stringify(outcome, null, 1)}\n`);
+  return outcome.faults.length === 0 ? 0 : 1;
 }
 
 process.exitCode = await main();
