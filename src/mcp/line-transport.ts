@@ -7,6 +7,8 @@ import { type LineRefusal, parseLine, refuse, refuseLongLine } from "./json-line
 const MAX_LINE_BYTES = 64 * 1024 * 1024;
 /** With this much unsent, no more input is read: a client that does not read its replies cannot make us hold more. */
 const MAX_BACKLOG_BYTES = 16 * 1024 * 1024;
+/** After so much, timers and signals get their turn: input that never pauses, such as a device, would leave them none. */
+const TURN_BYTES = 1024 * 1024;
 const INVALID_REQUEST = -32600;
 const SHUTTING_DOWN = -32000;
 
@@ -35,6 +37,7 @@ export class LineTransport implements Transport {
   readonly #unanswered = new Set<string | number>();
   readonly #waiters = new Set<{ readonly condition: () => boolean; readonly resolve: () => void }>();
   #backlogBytes = 0;
+  #bytesThisTurn = 0;
   #outputClosed = false;
   #closed = false;
 
@@ -95,6 +98,18 @@ export class LineTransport implements Transport {
       if (line.kind === "overflow") void this.#reply(refuseLongLine(line.maxBytes));
       else this.#take(line.bytes);
     }
+    this.#bytesThisTurn += chunk.length;
+    if (this.#bytesThisTurn < TURN_BYTES) return;
+    this.#bytesThisTurn = 0;
+    this.#options.stdin.pause();
+    setTimeout(this.#resume, 0);
+  };
+
+  /** Reads on, where there is nothing against it. */
+  readonly #resume = (): void => {
+    const { stdin } = this.#options;
+    if (this.#backlogBytes <= MAX_BACKLOG_BYTES && stdin.listeners("data").includes(this.#read))
+      stdin.resume();
   };
 
   #take(bytes: Uint8Array): void {
@@ -146,8 +161,7 @@ export class LineTransport implements Transport {
     return new Promise((resolve) => {
       const taken = stdout.write(bytes, () => {
         this.#backlogBytes -= bytes.length;
-        if (this.#backlogBytes <= MAX_BACKLOG_BYTES && stdin.listeners("data").includes(this.#read))
-          stdin.resume();
+        this.#resume();
         resolve();
         this.#wake();
       });

@@ -139,6 +139,19 @@ describe("the end of the server", () => {
     await next.end();
   });
 
+  test("comes at SIGTERM also while input comes without end", async () => {
+    using home = createHome();
+    const command = `exec "${BINARY}" serve < /dev/zero`;
+    const child = await startChild({ command: "sh", args: ["-c", command], env: bridgeEnv(home.path) });
+    const said: Buffer[] = [];
+    for await (const chunk of child.stdout) {
+      said.push(Buffer.from(chunk));
+      if (said.length === 1) child.kill("SIGTERM"); // it was told that its line is too long
+    }
+    expect((await child.exited).code).toBe(0);
+    expect(Buffer.concat(said).toString()).toContain("longer than");
+  });
+
   test("needs nothing to have begun", async () => {
     using home = createHome();
     const client = await RawClient.start(home.path);
