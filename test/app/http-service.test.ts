@@ -59,7 +59,7 @@ describe("an address that others reach", () => {
     },
   );
 
-  test("is listened on with a token, and by its addresses alone", async () => {
+  test("CLI-11: is listened on with a token, and by its addresses alone", async () => {
     await using world = await start({ MCP_BRIDGE_HTTP_HOST: "0.0.0.0", MCP_BRIDGE_HTTP_TOKEN: A });
     const authorization = `Bearer ${A}`;
     expect(await world.ask({})).toBe(401);

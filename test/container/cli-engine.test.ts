@@ -15,7 +15,7 @@ esac`;
   test.each([
     ["rm", '"podman rm --force --volumes NAME" did not answer within 300 ms'],
     ["ps", '"podman ps --all --quiet --filter name=^NAME$" did not answer within 300 ms'],
-  ])("is named when a container is closed: %s", async (command, reason) => {
+  ])("HOST-4: is named when a container is closed: %s", async (command, reason) => {
     const env = await engineEnv({ PATH: await makePrograms({ podman: hang(command) }) });
     const { engine } = await detect({ engine: "podman", env, answerTimeoutMs: 300 });
     const sandbox = await engine.start(specOf(""), neverAborted());

@@ -66,7 +66,7 @@ describe("with no engine that works", () => {
     expect(error.message).toBe("no container engine that works was found\n  podman: not on the PATH");
   });
 
-  test("does not run a program from a relative folder of the PATH", async () => {
+  test("ISO-19: does not run a program from a relative folder of the PATH", async () => {
     const env = await engineEnv({ PATH: `.:${join("node_modules", ".bin")}` });
     expect((await failureOf(detect({ env }))).code).toBe("ENGINE_NOT_FOUND");
   });

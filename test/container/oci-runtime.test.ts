@@ -41,7 +41,7 @@ describe("the OCI runtime", () => {
     ["runc", "2.0.0", false],
     ["runc", undefined, false],
     ["crun", "1.8.1", false],
-  ])("%s %s is known to let containers out: %p", (name, version, expected) => {
+  ])("ISO-14: %s %s is known to let containers out: %p", (name, version, expected) => {
     expect(knownHoles({ name, version, path: undefined }) !== undefined).toBe(expected);
   });
 });

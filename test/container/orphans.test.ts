@@ -13,14 +13,14 @@ async function endedProcess(): Promise<number> {
 }
 
 describe("an owner", () => {
-  test("is this process, with its boot, namespace and tick", async () => {
+  test("HOST-16: is this process, with its boot, namespace and tick", async () => {
     const owner = await describeOwner();
     const namespace = (await readlink("/proc/self/ns/pid")).replace(/\D/g, "");
     expect(owner.started).toMatch(new RegExp(`^[0-9a-f-]{36}/${namespace}/\\d+$`));
     expect(await isOwnerGone(renderLabels(owner))).toBe(false);
   });
 
-  test("is gone when its process is, and when its number belongs to another by now", async () => {
+  test("HOST-12: is gone when its process is, and when its number belongs to another by now", async () => {
     const owner = await describeOwner();
     expect(await isOwnerGone(renderLabels({ ...owner, pid: await endedProcess() }))).toBe(true);
     const earlier = owner.started.replace(/\d+$/, "1");
@@ -38,7 +38,7 @@ describe("an owner", () => {
 });
 
 test.each(ENGINES)(
-  "removes from %s what a killed bridge left, and nothing of one that runs",
+  "HOST-10: removes from %s what a killed bridge left, and nothing of one that runs",
   async (name) => {
     const { engine } = await detect({ engine: name });
     const owner = await describeOwner();

@@ -185,7 +185,7 @@ for line in sys.stdin:
   });
 
   run(
-    "can write to three folders and shared memory only, all bounded, and has three descriptors",
+    "ISO-15: can write to three folders and shared memory only, all bounded, and has three descriptors",
     async () => {
       const program = `
 import os, json
@@ -246,7 +246,7 @@ print("no limit")`;
     else expect([engine.info.rootless, output]).toEqual([true, "started\nno limit\n"]);
   });
 
-  describe("from an image that means harm", () => {
+  describe("HOST-8: from an image that means harm", () => {
     const image = `localhost/sandpy-hostile-${process.pid}:1`;
 
     beforeAll(async () => {

@@ -70,7 +70,7 @@ test("is written again when the file was damaged", async () => {
 
 describe.each(ENGINES)("on %s", (name) => {
   test(
-    "refuses every call that reaches further than the sandbox",
+    "ISO-9: refuses every call that reaches further than the sandbox",
     async () => {
       const { engine } = await detect({ engine: name });
       const answers: Record<string, string> = JSON.parse(await runPython(engine, REFUSED));
@@ -82,7 +82,7 @@ describe.each(ENGINES)("on %s", (name) => {
   );
 
   test(
-    "allows what ordinary Python programs do",
+    "ISO-16: allows what ordinary Python programs do",
     async () => {
       const { engine } = await detect({ engine: name });
       // From a file, because multiprocessing's "spawn" imports the main module again.

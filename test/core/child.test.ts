@@ -56,7 +56,7 @@ describe("startChild", () => {
     expect(await child.stop(100)).toEqual(exit);
   });
 
-  test("rejects a write to a child that has ended, and nothing is thrown elsewhere", async () => {
+  test("HOST-5: rejects a write to a child that has ended, and nothing is thrown elsewhere", async () => {
     const child = await startChild(shell("exit 3"));
     await Promise.all([read(child.stdout), child.exited]);
     expect(

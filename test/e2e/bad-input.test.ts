@@ -75,7 +75,7 @@ describe("bad input", () => {
 });
 
 describe("an image that is missing", () => {
-  test("and cannot be pulled is an error that says what to do; the server goes on", async () => {
+  test("HOST-7: and cannot be pulled is an error that says what to do; the server goes on", async () => {
     await using other = await startBridge({ env: { MCP_BRIDGE_IMAGE: "localhost/no-such-image:here" } });
     const { text, isError } = await other.python("1");
     expect(isError).toBe(true);
@@ -83,7 +83,7 @@ describe("an image that is missing", () => {
     expect(await other.listTools()).toHaveLength(1);
   });
 
-  test("with a name that would be a flag is refused", async () => {
+  test("ISO-19: with a name that would be a flag is refused", async () => {
     await using other = await startBridge({ env: { MCP_BRIDGE_IMAGE: "--privileged" } }).catch(() => ({
       python: async () => ({ text: "--privileged is refused at start", isError: true }),
       [Symbol.asyncDispose]: async () => undefined,

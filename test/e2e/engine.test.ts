@@ -7,7 +7,7 @@ import { BINARY, bridgeEnv, engine, until } from "./helpers/engine.ts";
 import { createHome } from "./helpers/home.ts";
 
 describe("a machine without an engine", () => {
-  test("gets a server that starts, and an error that says what to install", async () => {
+  test("HOST-6: gets a server that starts, and an error that says what to install", async () => {
     using home = createHome();
     mkdirSync(join(home.path, "bin"));
     await using bridge = await startBridge({

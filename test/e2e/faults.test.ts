@@ -88,7 +88,7 @@ describe("a session", () => {
 describe("BOX-1: three starts, each with one call,", () => {
   // What else ends a server, and what a crash leaves for the next start, is in lifecycle.test.ts.
   test.each(["the end of stdin", "SIGTERM", "SIGKILL"] as const)(
-    "leave no container after %s",
+    "LEFT-1: leave no container after %s",
     async (end) => {
       using home = createHome(); // which must be there until the engine's monitor has cleaned up
       const bridges = await Promise.all([1, 2, 3].map(() => startBridge({ home })));

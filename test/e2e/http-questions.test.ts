@@ -171,7 +171,7 @@ describe.each(ERAS)("over HTTP, a client that speaks %s", (era) => {
   });
 });
 
-test("what is allowed for a session holds for its handle, and for no other session", async () => {
+test("NBR-8: what is allowed for a session holds for its handle, and for no other session", async () => {
   const asked: string[] = [];
   const client = await connectModern(new URL("/mcp", served.origin), (message) => {
     asked.push(message);

@@ -63,7 +63,7 @@ describe("one server", () => {
   });
   afterAll(() => served[Symbol.asyncDispose]());
 
-  test("starts nothing for whom it does not know", async () => {
+  test("CLI-12: starts nothing for whom it does not know", async () => {
     const call = {
       jsonrpc: "2.0",
       id: 1,

@@ -19,7 +19,7 @@ async function evaluate(code: string): Promise<unknown> {
 }
 
 describe("the container", () => {
-  test("was made with every flag, and has no mount of the host", async () => {
+  test("EXH-16: was made with every flag, and has no mount of the host", async () => {
     const names = await containersOf(bridge.pid);
     expect(names).not.toEqual([]); // the session's own, and perhaps a spare one
     const [facts] = JSON.parse(await runEngine("inspect", names[0] ?? ""));
@@ -52,7 +52,7 @@ describe("the container", () => {
     expect(engine === "podman" || security.some((option) => option.startsWith("seccomp="))).toBe(true);
   });
 
-  test("runs Python as nobody without capabilities, with no new privileges and a seccomp filter", async () => {
+  test("ISO-7: runs Python as nobody without capabilities, with no new privileges and a seccomp filter", async () => {
     const status = await evaluate(
       "value = dict(line.split(':\\t') for line in open('/proc/self/status').read().splitlines() if ':\\t' in line)",
     );
@@ -67,7 +67,7 @@ describe("the container", () => {
     });
   });
 
-  test("can write nowhere but in its own bounded memory", async () => {
+  test("ISO-4: can write nowhere but in its own bounded memory", async () => {
     const writable = await evaluate(
       "value = sorted(root for root, dirs, files in os.walk('/', onerror=None)\n" +
         "               if not root.startswith(('/proc', '/sys')) and os.access(root, os.W_OK))",
@@ -84,7 +84,7 @@ describe("the container", () => {
     expect(sizes).toEqual({ "/tmp": 64, "/workspace": 128, "/dev/shm": 64 });
   });
 
-  test("has no network but loopback", async () => {
+  test("ISO-1: has no network but loopback", async () => {
     expect(
       await evaluate(
         "value = [name for _, name in socket.if_nameindex()] if hasattr(socket, 'x') else sorted(os.listdir('/sys/class/net'))",
@@ -101,14 +101,14 @@ describe("the container", () => {
     ["AF_ALG", 38],
     ["AF_NETLINK", 16],
     ["AF_PACKET", 17],
-  ])("refuses sockets of %s", async (_name, family) => {
+  ])("ISO-2: refuses sockets of %s", async (_name, family) => {
     const outcome = await evaluate(
       `fd = libc.socket(${family}, 3 if ${family} == 16 else 1, 0)\nvalue = 'open' if fd >= 0 else errno.errorcode[ctypes.get_errno()]`,
     );
     expect(["EPERM", "EAFNOSUPPORT"]).toContain(outcome as string);
   });
 
-  test("refuses user namespaces and a look into other processes' memory", async () => {
+  test("ISO-8 ISO-13: refuses user namespaces and a look into other processes' memory", async () => {
     expect(await evaluate("value = [libc.unshare(0x10000000), errno.errorcode[ctypes.get_errno()]]")).toEqual(
       [-1, "EPERM"],
     );
@@ -119,7 +119,7 @@ describe("the container", () => {
     ).toBe("EACCES");
   });
 
-  test("holds no secret of the host", async () => {
+  test("ISO-6: holds no secret of the host", async () => {
     const found = await evaluate(
       "import glob\ndef read(p):\n    try: return open(p, 'rb').read(1 << 20)\n    except OSError: return b''\n" +
         "value = [p for p in ['/proc/self/environ', '/proc/1/environ', '/proc/1/cmdline', '/proc/self/cmdline'] if b'canary-7' in read(p)]",
@@ -133,7 +133,7 @@ describe("the container", () => {
   });
 });
 
-test("the first result says where the engine does not enforce limits, and only that one", async () => {
+test("EXH-15: the first result says where the engine does not enforce limits, and only that one", async () => {
   await using fresh = await startBridge();
   const inForce = await fresh.python(
     "import os\nprint(open('/sys/fs/cgroup/memory/memory.limit_in_bytes' if os.path.exists('/sys/fs/cgroup/memory/memory.limit_in_bytes') else '/sys/fs/cgroup/memory.max').read())",
@@ -144,7 +144,7 @@ test("the first result says where the engine does not enforce limits, and only t
 });
 
 describe("a program that takes too much", () => {
-  test("of memory is stopped alone, and the result says so", async () => {
+  test("EXH-1: of memory is stopped alone, and the result says so", async () => {
     const { text, isError } = await bridge.python("hog = []\nwhile True: hog.append(bytearray(8_000_000))");
     expect(isError).toBe(true);
     expect(text).toMatch(/out of memory|MemoryError/);
@@ -153,7 +153,7 @@ describe("a program that takes too much", () => {
     expect(readdirSync(bridge.home.path).filter((name) => !name.startsWith("."))).toEqual([]);
   });
 
-  test("of processes is refused more, and nothing stays behind", async () => {
+  test("EXH-2: of processes is refused more, and nothing stays behind", async () => {
     const { text } = await bridge.python(
       "import os, time\nmade = []\ntry:\n    for _ in range(2000):\n        pid = os.fork()\n        if pid == 0:\n            time.sleep(30); os._exit(0)\n        made.append(pid)\n" +
         "    print('no limit')\nexcept OSError as e:\n    print('stopped by', type(e).__name__)\nfinally:\n    for pid in made:\n        os.kill(pid, 9); os.waitpid(pid, 0)",
@@ -168,7 +168,7 @@ describe("a program that takes too much", () => {
     ).toBe(false);
   });
 
-  test("of disk gets ENOSPC, and Python goes on", async () => {
+  test("EXH-5: of disk gets ENOSPC, and Python goes on", async () => {
     const { text } = await bridge.python(
       "import os\nhog = None\ntry:\n    with open('/tmp/big', 'wb') as f:\n        for _ in range(200): f.write(bytes(1_000_000))\nexcept OSError as e:\n    print(e.strerror)\nos.remove('/tmp/big')",
     );

@@ -72,7 +72,7 @@ describe("the end of the server", () => {
     ["the end of stdin", (client: RawClient) => client.child.endInput()],
     ["SIGTERM", (client: RawClient) => client.child.kill("SIGTERM")],
     ["SIGINT", (client: RawClient) => client.child.kill("SIGINT")],
-  ])("comes within 5 s of %s, with code 0 and without a container", async (_title, end) => {
+  ])("CLI-3 HOST-2: comes within 5 s of %s, with code 0 and without a container", async (_title, end) => {
     using home = createHome();
     const client = await RawClient.start(home.path);
     await client.child.write(INITIALIZE + run(2, "1 + 1"));
@@ -107,7 +107,7 @@ describe("the end of the server", () => {
     expect(await containersOf(client.child.pid)).toEqual([]);
   });
 
-  test("leaves no container behind when the server is killed while code spins", async () => {
+  test("HOST-1: leaves no container behind when the server is killed while code spins", async () => {
     using home = createHome();
     const client = await RawClient.start(home.path);
     await client.child.write(INITIALIZE + run(2, "while True: pass"));
@@ -117,7 +117,7 @@ describe("the end of the server", () => {
     await noContainers(client.child.pid);
   });
 
-  test("is made up for at the next start where a container outlived it", async () => {
+  test("HOST-1: is made up for at the next start where a container outlived it", async () => {
     using home = createHome();
     const first = await RawClient.start(home.path);
     await first.child.write(INITIALIZE + run(2, "1"));
@@ -161,7 +161,7 @@ describe("the end of the server", () => {
 });
 
 describe("stdout", () => {
-  test("carries nothing but JSON-RPC, whatever is sent and however much is logged", async () => {
+  test("CLI-8: carries nothing but JSON-RPC, whatever is sent and however much is logged", async () => {
     using home = createHome();
     home.write("MCPs/broken.json", "{ not json");
     const client = await RawClient.start(home.path, { MCP_BRIDGE_LOG_LEVEL: "DEBUG" });

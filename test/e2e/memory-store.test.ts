@@ -32,7 +32,7 @@ async function load(home: TestHome, key: string): Promise<unknown> {
   return JSON.parse(stdout);
 }
 
-test("two bridges that update one memory lose nothing, be it one after the other or in threads", async () => {
+test("KEP-5: two bridges that update one memory lose nothing, be it one after the other or in threads", async () => {
   await withTwo(async (bridges, home) => {
     const append = (name: string) => `
 for n in range(${UPDATES}): update_memory("log", lambda old: (old or []) + ["${name}%d" % n])`;
@@ -90,7 +90,7 @@ print("right")`);
   expect(statSync(join(keptIn(home), "memory/a.json")).mode & 0o777).toBe(0o600);
 });
 
-test("a bridge or a sandbox that is killed within an update frees what it held", async () => {
+test("KEP-5: a bridge or a sandbox that is killed within an update frees what it held", async () => {
   await withTwo(async ([one, other], home) => {
     if (one === undefined || other === undefined) throw new Error("two bridges were to start");
     await one.python('save_memory("k", "old")');

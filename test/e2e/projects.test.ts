@@ -109,7 +109,7 @@ test("a file of one session is there in the next call of another, and its end to
   expect(readdirSync(kept(home)).filter((name) => name === "x")).toEqual([]);
 });
 
-test("nothing but regular files inside of the folder is kept, and the host's own links are not followed", async () => {
+test("KEP-2: nothing but regular files inside of the folder is kept, and the host's own links are not followed", async () => {
   using home = createHome();
   const canary = join(home.path, "canary");
   writeFileSync(canary, "untouched");
@@ -142,7 +142,7 @@ open("good", "w").write("g")`);
   expect((await bridge.python("1")).text).not.toContain("not kept");
 });
 
-test("over the quota is an error at once, and the session goes on", async () => {
+test("EXH-6: over the quota is an error at once, and the session goes on", async () => {
   using home = createHome();
   await using bridge = await startBridge({ home, env: { MCP_BRIDGE_PROJECTS_QUOTA: "2m" } });
   const { text } = await bridge.python('open("/projects/big", "wb").write(bytes(3 << 20))');

@@ -113,7 +113,7 @@ test.each(KINDS)("a client of the newest revision answers %s by calling again", 
   await client.close();
 });
 
-test("a bridge that is killed leaves no server behind, not even one that ignores everything", async () => {
+test("LEFT-2: a bridge that is killed leaves no server behind, not even one that ignores everything", async () => {
   using own = createHome();
   const journal = join(own.path, "journal");
   const args = [

@@ -184,7 +184,7 @@ describe("a Python that dies", () => {
 });
 
 describe("a sandbox that was idle for too long", () => {
-  test("is gone, and the next result says so once", async () => {
+  test("EXH-17: is gone, and the next result says so once", async () => {
     await using idle = await startBridge({ env: { MCP_BRIDGE_RUNTIME_IDLE_TIMEOUT: "1" } });
     await idle.python("kept = 1");
     await until("the sandbox is gone", async () => (await containersOf(idle.pid)).length === 0);

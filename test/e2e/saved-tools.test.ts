@@ -137,7 +137,7 @@ def first_words(text: str) -> list:
     ["raises", "import json\n1 / 0\n", "line 2: ZeroDivisionError"],
     ["loops", "while True: pass\n", "did not end within 2 s"],
     ["exits", "import os; os._exit(7)\n", "it ends Python"],
-  ])("break no session with a file that %s", async (_name, source, part) => {
+  ])("KEP-3: break no session with a file that %s", async (_name, source, part) => {
     using other = createHome();
     other.write("MCPs/user_tools/user_tools.py", source);
     await using next = await startBridge({ home: other });

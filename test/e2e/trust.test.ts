@@ -30,7 +30,7 @@ async function stateOf(name: string, cwd = project): Promise<string | undefined>
 }
 
 describe("a server of a project", () => {
-  test("is listed and left alone until it is trusted; a change asks again", async () => {
+  test("UPS-12: is listed and left alone until it is trusted; a change asks again", async () => {
     const { home } = witness;
     defineInProject({
       evil: witness.stdio("evil"),

@@ -196,7 +196,7 @@ describe("a running kernel", () => {
     expect(await kernel.execute(cell(2))).toEqual({ kind: "ended", reason: "it ended with code 3: bye" });
   });
 
-  test("kills a sandbox that sends a line longer than allowed", async () => {
+  test("FRG-10: kills a sandbox that sends a line longer than allowed", async () => {
     const { kernel, ended } = await start('hello()\nrecv()\nraw(b"y" * 40_000_000)\nrecv()');
     const end = await kernel.execute(cell(1));
     expect(end).toEqual({ kind: "ended", reason: "it sent a line longer than the protocol allows" });

@@ -122,7 +122,7 @@ describe("log messages of a server", () => {
     });
   });
 
-  test("carry no value of the server's own environment, nor do errors", async () => {
+  test("UPS-18: carry no value of the server's own environment, nor do errors", async () => {
     const secret = "tok-123456";
     const script = {
       tools: {

@@ -116,7 +116,7 @@ describe.each(ERAS)("a client of the %s kind", (era) => {
 });
 
 describe("what a client cannot do", () => {
-  test("is not declared to servers, and refused", async () => {
+  test("UPS-15: is not declared to servers, and refused", async () => {
     using journal = createJournal();
     await using rig = createRig([scripted("fx", { tools, journal: journal.path })]);
     const client = await connectOlder(rig, { sampling: {} }, (each) =>

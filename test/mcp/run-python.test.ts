@@ -62,7 +62,7 @@ describe("arguments", () => {
       { code: "1", timeout: "x".repeat(1000) },
       `"timeout" is "${"x".repeat(119)}…: ${TIMEOUT}`,
     ],
-  ])("refuses %s in words that help", (_title, given, message) => {
+  ])("CLI-6: refuses %s in words that help", (_title, given, message) => {
     expect(INPUT.parse(given)).toEqual({ kind: "invalid", message });
   });
 

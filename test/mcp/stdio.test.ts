@@ -59,7 +59,7 @@ function serve(runner: PythonRunner, stdout: Writable) {
 }
 
 describe("a client that does not read", () => {
-  test("is not read from either, once much is unsent; nothing is lost when it reads again", async () => {
+  test("CLI-5: is not read from either, once much is unsent; nothing is lost when it reads again", async () => {
     let runs = 0;
     const runner: PythonRunner = {
       async run() {
@@ -112,7 +112,7 @@ describe("a client that does not read", () => {
 });
 
 describe("a client that closes our stdout", () => {
-  test("ends the connection at once, and the code under way", async () => {
+  test("CLI-5: ends the connection at once, and the code under way", async () => {
     let stopped = false;
     const runner: PythonRunner = {
       run: (_request, signal) =>

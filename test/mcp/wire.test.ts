@@ -46,7 +46,7 @@ describe("a line that holds no message", () => {
       "n",
     ],
     ["deep nesting", `${"[".repeat(200_000)}\n`, PARSE_ERROR, null],
-  ])("%s gets an error with its code and id, and serving goes on", async (_title, line, code, id) => {
+  ])("CLI-4: %s gets an error with its code and id, and serving goes on", async (_title, line, code, id) => {
     await using server = await RawServer.connect();
     await server.child.write(line);
     await server.child.write(call("after", "value alive"));
@@ -181,7 +181,7 @@ describe("the end", () => {
     expect(await server.reply(1)).toHaveProperty("result.isError", true);
   });
 
-  test("waits for no reply to a cancelled call, and sends none", async () => {
+  test("CLI-1: waits for no reply to a cancelled call, and sends none", async () => {
     await using server = await RawServer.connect();
     const cancel = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 1 } };
     await server.child.write(`${call(1, "hold")}${JSON.stringify(cancel)}\n`);

@@ -85,7 +85,7 @@ async function killAgainAndAgain(kills: number): Promise<number> {
   return total;
 }
 
-test(`${KILLS} writers that are killed leave the old value or the new, and nothing else`, async () => {
+test(`KEP-4: ${KILLS} writers that are killed leave the old value or the new, and nothing else`, async () => {
   const totals = await Promise.all(Array.from({ length: AT_ONCE }, () => killAgainAndAgain(KILLS / AT_ONCE)));
   expect(totals.reduce((sum, each) => sum + each, 0)).toBeGreaterThan(1000);
 }, 60_000);

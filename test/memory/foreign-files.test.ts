@@ -46,7 +46,7 @@ describe("a directory of the original system", () => {
     expect(readdirSync(state.memories).sort()).toEqual(before);
   });
 
-  test("is changed in place, and keeps what this version does not know", async () => {
+  test("KEP-10: is changed in place, and keeps what this version does not know", async () => {
     using state = copy();
     const before = readdirSync(state.memories).sort();
     const session = openSession(state.path);
@@ -117,7 +117,7 @@ describe("what lies among memories and is none", () => {
     ],
   ];
 
-  test.each(cases)("%s is named, left alone, and in nobody's way", async (_title, make, reason) => {
+  test.each(cases)("KEP-7: %s is named, left alone, and in nobody's way", async (_title, make, reason) => {
     using state = createStateDir();
     writeFileSync(secret(state.path), '{"key": "x", "value": "secret"}');
     const session = openSession(state.path);

@@ -68,7 +68,7 @@ async function check(keys: readonly string[]): Promise<void> {
   expect(readdirSync(`${state.path}/user_tools`)).toEqual(["memory"]);
 }
 
-test("keys that look alike never share a file, and none leaves the folder", () => check(ALIKE));
+test("KEP-1: keys that look alike never share a file, and none leaves the folder", () => check(ALIKE));
 
 test("no keys ever share a file", async () => {
   const key = fc.oneof(
@@ -113,7 +113,7 @@ test.each([
   ],
   ["of too many parts", `[${"[],".repeat(2_000_000)}0]`, "has more parts than one memory may have"],
   ["too large once escaped", JSON.stringify('"'.repeat(8_386_000)), "takes too much once its quotes"],
-])("a value that is %s is refused, and the old one stays", async (_title, value, message) => {
+])("KEP-6: a value that is %s is refused, and the old one stays", async (_title, value, message) => {
   using state = createStateDir();
   const session = openSession(state.path);
   await save(session, "k", "old");

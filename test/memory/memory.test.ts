@@ -70,7 +70,7 @@ describe("memories", () => {
     expect(readdirSync(folder).length).toBe(2);
   });
 
-  test("are each caller's own", async () => {
+  test("NBR-1: are each caller's own", async () => {
     using state = createStateDir();
     const stateDir = state.path;
     const ann = { id: "ann@example.org", name: "Ann" };

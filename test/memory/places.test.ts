@@ -109,7 +109,7 @@ describe("the folder", () => {
       },
       /^MEMORY_UNAVAILABLE: every user of this machine can change/,
     ],
-  ])("that %s is refused", async (_title, make, message) => {
+  ])("KEP-8: that %s is refused", async (_title, make, message) => {
     using state = createStateDir();
     const path = join(state.path, "state");
     make(path);
@@ -161,7 +161,7 @@ describe("a disk", () => {
     expect((await session.loadMemory("k", signal))?.value).toBe('"old"');
   });
 
-  test("quota of the process is a clear refusal, with the old value intact", async () => {
+  test("HOST-9: quota of the process is a clear refusal, with the old value intact", async () => {
     using state = createStateDir();
     await save(openSession(state.path), "k", "old");
     const program = `
@@ -231,7 +231,7 @@ describe("an owner", () => {
   });
 });
 
-test("a clock that was set back makes no memory older than its beginning", async () => {
+test("HOST-11: a clock that was set back makes no memory older than its beginning", async () => {
   using state = createStateDir();
   const session = openSession(state.path);
   try {

@@ -86,7 +86,7 @@ describe("a handle", () => {
     },
   );
 
-  test("of somebody else is refused in the words for one that never was", async () => {
+  test("CLI-18: of somebody else is refused in the words for one that never was", async () => {
     const { handles, mint } = create();
     const { handle } = mint();
     expect(faultOf(() => handles.find(BOB, handle))).toMatchObject({ message: UNKNOWN(handle) });
@@ -167,7 +167,7 @@ describe("room", () => {
     expect(handles.find(ANN, newer.handle).handle).toBe(newer.handle);
   });
 
-  test("is refused to a caller whose sessions are all in use, with those that it could end", () => {
+  test("EXH-17: is refused to a caller whose sessions are all in use, with those that it could end", () => {
     const { handles, mint, pass, closed } = create();
     const minted = [mint(), mint(), mint()];
     for (const { handle } of minted) handles.find(ANN, handle);

@@ -108,7 +108,7 @@ describe("a session", () => {
     ]);
   });
 
-  test("removes a sandbox that ended by itself, whose engine may not do it", async () => {
+  test("HOST-3: removes a sandbox that ended by itself, whose engine may not do it", async () => {
     const session = openSession();
     await run(session, "1");
     const close = spyOn(kernels.sandboxes.at(-1) as Sandbox, "close");

@@ -25,7 +25,7 @@ describe("JobQueue", () => {
     expect(await failed).toBe("no");
   });
 
-  test("refuses more than it may hold, saying how many wait", async () => {
+  test("CLI-2: refuses more than it may hold, saying how many wait", async () => {
     const queue = new JobQueue({ jobs: 2, bytes: 100 });
     const gate = Promise.withResolvers<void>();
     const first = [queue.run(() => gate.promise, 0, live()), queue.run(() => gate.promise, 0, live())];

@@ -163,7 +163,7 @@ describe("RpcDesk", () => {
     expect(await ask(desk, { ...callFrame(1), method: "servers", params: {} })).toHaveLength(1);
   });
 
-  test("bounds the bytes of what is open", async () => {
+  test("EXH-14: bounds the bytes of what is open", async () => {
     const gate = Promise.withResolvers<ToolResult>();
     const desk = createDesk(() => gate.promise);
     const mebibyte = 1024 * 1024;
@@ -244,7 +244,7 @@ describe("RpcDesk", () => {
     expect(reply?.[1]).toMatchObject({ type: "reply_error", error: { kind: "internal" } });
   });
 
-  test("bounds what is with the servers and what waits", async () => {
+  test("EXH-13: bounds what is with the servers and what waits", async () => {
     let active = 0;
     let most = 0;
     const gate = Promise.withResolvers<void>();

@@ -15,7 +15,7 @@ describe("a question", () => {
     long: "x".repeat(20_000),
   };
 
-  test("shows arguments so that they cannot pass for anything else, and no secrets", async () => {
+  test("NBR-7: shows arguments so that they cannot pass for anything else, and no secrets", async () => {
     await using rig = createRig([
       { ...asking(), transport: { ...scripted("fx", { tools }, { env: { K: "SECRETVALUE" } }).transport } },
     ]);

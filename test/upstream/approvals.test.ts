@@ -266,7 +266,7 @@ describe("a question that nobody answers", () => {
   });
 });
 
-test("a question of an earlier run is none of the next, whose client may be another", async () => {
+test("UPS-15: a question of an earlier run is none of the next, whose client may be another", async () => {
   await using rig = createRig([asking()]);
   const asked: string[] = [];
   const gate = Promise.withResolvers<void>();

@@ -11,7 +11,7 @@ function count(lines: readonly string[], text: string): number {
   return lines.filter((line) => line.includes(text)).length;
 }
 
-describe("F2: a server", () => {
+describe("UPS-2: a server", () => {
   test("that answers after the call was cancelled disturbs nobody", async () => {
     using journal = createJournal();
     await using rig = createRig([
@@ -41,7 +41,7 @@ describe("F2: a server", () => {
 test.each([
   ["at once, as if all were well", { bootExit: 0 }, "exited with code 0"],
   ["with an error", { bootExit: 9, stderr: "bad key" }, "bad key"],
-])("F5: a server that exits %s is not started again and again", async (_how, script, words) => {
+])("UPS-5: a server that exits %s is not started again and again", async (_how, script, words) => {
   using journal = createJournal();
   await using rig = createRig([scripted("fx", { ...script, journal: journal.path })], {
     clock: { now: () => 0, sleep: async () => undefined }, // no pause ever passes
@@ -55,7 +55,7 @@ test.each([
   expect(count(journal.lines(), "boot")).toBeLessThanOrEqual(10);
 });
 
-describe("F7: a list of tools", () => {
+describe("UPS-7: a list of tools", () => {
   test("of five thousand is taken whole, and at ten thousand it ends", async () => {
     await using rig = createRig([
       scripted("fx", { manyTools: 5000 }),
@@ -78,13 +78,13 @@ describe("F7: a list of tools", () => {
   });
 });
 
-test("F9: a description of a megabyte is cut", async () => {
+test("UPS-9: a description of a megabyte is cut", async () => {
   await using rig = createRig([scripted("fx", { tools: { a: {} }, padding: 1_000_000 })]);
   const [tool] = await rig.upstream.tools("fx", soon());
   expect(tool?.description.length).toBe(20_001);
 });
 
-test("F10: tools that change under their names are reported", async () => {
+test("UPS-10: tools that change under their names are reported", async () => {
   await using rig = createRig([scripted("fx", { tools: { a: {}, b: {} } })]);
   await rig.upstream.tools("fx", soon());
   const changed = { ...scripted("fx", { tools: { a: {}, c: {} }, padding: 1 }), fingerprint: "fx" };
@@ -98,7 +98,7 @@ test("F10: tools that change under their names are reported", async () => {
   );
 });
 
-test("F17: two sessions that share a server get each its own answers", async () => {
+test("UPS-17: two sessions that share a server get each its own answers", async () => {
   await using rig = createRig([scripted("fx", { tools: { echo: {} } })]);
   const sessions = [rig.upstream.openSession(), rig.upstream.openSession()];
   const calls = Array.from({ length: 200 }, (_, index) => ({ session: index % 2, index }));

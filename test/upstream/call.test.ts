@@ -47,7 +47,7 @@ describe("a result", () => {
     expect(result.content[0]?.text.length).toBe(10_000_000);
   });
 
-  test("of more than 24 MiB fails alone", async () => {
+  test("EXH-14 UPS-4: of more than 24 MiB fails alone", async () => {
     using journal = createJournal();
     await using rig = createFx({ tools: { big: { bytes: 26_000_000 }, ok: {} }, journal: journal.path });
 
@@ -236,7 +236,7 @@ describe("the name of a tool", () => {
     send_email: {},
   };
 
-  test("has a Python alias, and the server always gets its own", async () => {
+  test("UPS-8: has a Python alias, and the server always gets its own", async () => {
     using journal = createJournal();
     await using rig = createFx({ tools, journal: journal.path });
 

@@ -44,7 +44,7 @@ test("its own entry adds and replaces, but neither Bun's variables nor the fixed
   });
 });
 
-test("the real process has exactly that environment", async () => {
+test("UPS-11: the real process has exactly that environment", async () => {
   const settings = { command: "sh", args: ["-c", "env >&2; exit 1"], env: { OWN: "a" } };
   await using rig = createRig([scripted("fx", {}, settings)], {
     env: { ...BRIDGE, PATH: "/usr/bin:/bin" },

@@ -55,7 +55,7 @@ test.each([
   expect(grownMiB).toBeLessThan(400);
 });
 
-test("a flood of answers under ids that are none, which are no messages, ends the server", async () => {
+test("UPS-4: a flood of answers under ids that are none, which are no messages, ends the server", async () => {
   const { code, message } = await flooded(flooding(line({ id: { a: 1 }, result: {} })), 20_000);
 
   expect(code).toBe("UPSTREAM_FAILED");

@@ -16,17 +16,20 @@ describe("a tool that the user's settings refuse", () => {
   const tools = { "del-all": {}, get: { annotations: { readOnlyHint: true } } };
   const deny = [{ glob: "del-*", rule: '"fx/del-*" of --deny-tool', where: "--deny-tool" }];
 
-  test.each(["del-all", "del_all"])("is not called by the name %j, and the rule is named", async (name) => {
-    using journal = createJournal();
-    await using rig = createRig([withPolicy({ tools, journal: journal.path }, { deny })]);
+  test.each(["del-all", "del_all"])(
+    "UPS-1: is not called by the name %j, and the rule is named",
+    async (name) => {
+      using journal = createJournal();
+      await using rig = createRig([withPolicy({ tools, journal: journal.path }, { deny })]);
 
-    expect(await faultOf(rig.upstream.callTool(call(name), soon()))).toEqual({
-      code: "UPSTREAM_NOT_USABLE",
-      message: 'tool "del-all" of server "fx" may not be used: "fx/del-*" of --deny-tool forbids it',
-      hint: "Only the user can allow it, by changing --deny-tool.",
-    });
-    expect(journal.lines().some((line) => line.includes("tools/call"))).toBe(false);
-  });
+      expect(await faultOf(rig.upstream.callTool(call(name), soon()))).toEqual({
+        code: "UPSTREAM_NOT_USABLE",
+        message: 'tool "del-all" of server "fx" may not be used: "fx/del-*" of --deny-tool forbids it',
+        hint: "Only the user can allow it, by changing --deny-tool.",
+      });
+      expect(journal.lines().some((line) => line.includes("tools/call"))).toBe(false);
+    },
+  );
 
   test("is in no list and no search, and is not suggested", async () => {
     await using rig = createRig([withPolicy({ tools }, { deny })]);

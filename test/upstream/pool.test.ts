@@ -54,7 +54,7 @@ test("tells of each server how it is and why, without starting it", async () => 
   expect(journal.lines()).toEqual([]);
 });
 
-test("a slow server holds up no other", async () => {
+test("UPS-6: a slow server holds up no other", async () => {
   await using rig = createRig([scripted("slow", { dead: true }), scripted("fx", {})]);
   const stop = new AbortController();
   const slow = faultOf(rig.upstream.connect("slow", stop.signal));
@@ -100,7 +100,7 @@ describe("a server that fails again and again", () => {
 });
 
 describe("closing", () => {
-  test("ends a server behind a wrapper, even one that ignores everything", async () => {
+  test("UPS-14: ends a server behind a wrapper, even one that ignores everything", async () => {
     using journal = createJournal();
     const rig = createRig([wrapped("fx", { stubborn: true, journal: journal.path, tools: { pid: {} } })]);
     await rig.upstream.connect("fx", soon());

@@ -123,7 +123,7 @@ describe("a server that prints to stdout", () => {
     ["a piece of a line", "half "],
     ["a byte order mark", "\ufeff"],
     ["a quoted request", '[debug] got {"jsonrpc":"2.0","id":1,"method":"ping"}\n'],
-  ])("works all the same: %s", async (_case, stdout) => {
+  ])("UPS-3: works all the same: %s", async (_case, stdout) => {
     await using rig = createRig([scripted("fx", { stdout, tools: { echo: {} } })]);
 
     const result = await rig.upstream.callTool({ server: "fx", tool: "echo", arguments: { a: 1 } }, soon());
@@ -144,7 +144,7 @@ describe("a server that prints to stdout", () => {
   });
 });
 
-test("starts a server that only speaks the newest revision by asking it again", async () => {
+test("UPS-6: starts a server that only speaks the newest revision by asking it again", async () => {
   await using rig = createRig([define("new", { args: [`${SERVERS}/modern-server.ts`] })]);
 
   const result = await rig.upstream.callTool(

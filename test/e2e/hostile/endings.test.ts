@@ -22,7 +22,7 @@ function cases(title: string, rows: readonly [string, Attack][]): void {
   });
 }
 
-cases("D3: a way to leave that ends the call alone:", [
+cases("STA-3: a way to leave that ends the call alone:", [
   [
     "sys.exit(0)",
     { code: "import sys\nsys.exit(0)", says: "[exit] code 0", status: "success", state: "kept" },
@@ -41,7 +41,7 @@ cases("D3: a way to leave that ends the call alone:", [
   ],
 ]);
 
-cases("D3, D8: a way to leave that takes Python along:", [
+cases("STA-3 STA-8: a way to leave that takes Python along:", [
   [
     "os._exit",
     {
@@ -89,7 +89,7 @@ cases("D3, D8: a way to leave that takes Python along:", [
   ],
 ]);
 
-cases("D4: code that", [
+cases("STA-4: code that", [
   [
     "swallows every interrupt is killed",
     {
@@ -112,7 +112,7 @@ cases("D4: code that", [
   ],
 ]);
 
-test("D13: that state was lost is said once", async () => {
+test("STA-13: that state was lost is said once", async () => {
   const between = "import os, threading\nthreading.Timer(0.1, lambda: os._exit(9)).start()";
   await target.bridge.python(between);
   let text = "";
@@ -121,7 +121,7 @@ test("D13: that state was lost is said once", async () => {
   expect((await target.bridge.python("'asked'")).text).toBe("'asked'");
 });
 
-test("D9: hooks for the end do not delay the end of the session", async () => {
+test("STA-9: hooks for the end do not delay the end of the session", async () => {
   await using doomed = await startTarget();
   const { bridge } = doomed;
   await bridge.python(`

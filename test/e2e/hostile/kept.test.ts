@@ -20,7 +20,7 @@ const REQUESTS = {
 };
 
 test.each(Object.entries(REQUESTS))(
-  "asking for %s 300 times without reading the answers costs the bridge no more than asking once",
+  "EXH-14: asking for %s 300 times without reading the answers costs the bridge no more than asking once",
   async (_title, [method = "", params = ""]) => {
     await target.attack({
       code: `${FORGERY}
@@ -40,7 +40,7 @@ test.each([
   ["a number of many digits, and lists", "'1e999,' + '[],' * 10_000_000"],
   ["names that are all different", "''.join('{\"%x\":0},' % n for n in range(600_000))"],
   ["a few of those, many times", "''.join('{\"%x\":0},' % n for n in range(100_000))"],
-])("a request of %s is refused before it takes a hundred times its size", async (_title, values) => {
+])("EXH-14: a request of %s is refused before it takes a hundred times its size", async (_title, values) => {
   await target.attack({
     code: `${FORGERY}
 head = '{"type":"rpc","id":%d,"method":"call_tool","params":{"server":"none","tool":"none","timeout":null,"arguments":{"a":['

@@ -16,7 +16,7 @@ afterAll(async () => {
 describe("code that takes", () => {
   test.each<[string, Attack]>([
     [
-      "B3: as many threads as it gets is refused more, and the next call has one",
+      "EXH-3: as many threads as it gets is refused more, and the next call has one",
       {
         code: `
 import threading
@@ -35,7 +35,7 @@ print(threading.active_count() < 4)`,
       },
     ],
     [
-      "B8: every descriptor still gets its answer",
+      "EXH-8: every descriptor still gets its answer",
       {
         code: `
 import os
@@ -49,7 +49,7 @@ except OSError as error:
       },
     ],
     [
-      "B8: every descriptor and gives none back until the next call",
+      "EXH-8: every descriptor and gives none back until the next call",
       { code: "print(len(held) > 100)\nwhile held: os.close(held.pop())", says: "True\n", state: "kept" },
     ],
   ])("%s", async (_title, attack) => {
@@ -60,7 +60,7 @@ except OSError as error:
 describe("the processor", () => {
   test.each<[string, Attack]>([
     [
-      "B4: a blow-up of a regular expression is interrupted",
+      "EXH-4: a blow-up of a regular expression is interrupted",
       {
         code: "import re\nre.match('(x+)+$', 'x' * 60 + '!')",
         timeout: 1,
@@ -70,7 +70,7 @@ describe("the processor", () => {
       },
     ],
     [
-      "B4: one endless call in C is killed, and the variables with it",
+      "EXH-4: one endless call in C is killed, and the variables with it",
       {
         code: "import itertools\nsum(itertools.repeat(0))",
         timeout: 1,
@@ -87,13 +87,13 @@ describe("the processor", () => {
 
 describe("a flood", () => {
   test.each([
-    ["B9: of stdout", "for _ in range(256): os.write(1, b'o' * 1023 * 1024 + b'\\n' * 1024)", "stdout"],
+    ["EXH-9: of stdout", "for _ in range(256): os.write(1, b'o' * 1023 * 1024 + b'\\n' * 1024)", "stdout"],
     [
-      "B10: of stderr, from a child",
+      "EXH-10: of stderr, from a child",
       `subprocess.run([sys.executable, "-c", "import os\\nfor _ in range(256): os.write(2, b'e' * 1024 * 1024)"])`,
       "stderr",
     ],
-    ["B11: of one line", "for _ in range(256): os.write(1, b'l' * 1024 * 1024)", "stdout"],
+    ["EXH-11: of one line", "for _ in range(256): os.write(1, b'l' * 1024 * 1024)", "stdout"],
   ])("%s is cut in the middle; another session goes on meanwhile", async (_title, code, stream) => {
     const [answer, other] = await Promise.all([
       target.attack({
@@ -117,7 +117,7 @@ describe("a flood", () => {
     expect(Number(kept)).toBeGreaterThan(0);
   });
 
-  test("B18: of single bytes costs the bridge little", async () => {
+  test("EXH-18: of single bytes costs the bridge little", async () => {
     const before = cpuSeconds(target.bridge.pid);
     const code = "import os\nfor _ in range(1_000_000): os.write(1, b'.')";
     const { structured } = await target.attack({ code, status: "success", state: "kept", timeout: 60 });
@@ -126,7 +126,7 @@ describe("a flood", () => {
   });
 });
 
-describe("B12: a result that is", () => {
+describe("EXH-12: a result that is", () => {
   test.each<[string, string, RegExp | string]>([
     [
       "deep",

@@ -20,7 +20,7 @@ function cases(title: string, rows: readonly [string, Attack][]): void {
   });
 }
 
-test("D1: what a thread prints after its call is marked as late in the next result", async () => {
+test("STA-1: what a thread prints after its call is marked as late in the next result", async () => {
   const { text } = await target.attack({
     code: "import threading\ngo = threading.Event()\nt = threading.Thread(target=lambda: (go.wait(), print('late')))\nt.start()\nprint('returned')",
     says: "returned\n",
@@ -38,7 +38,7 @@ test("D1: what a thread prints after its call is marked as late in the next resu
   expect((await target.bridge.python("t.join()\n'own'")).text).toBe("'own'");
 });
 
-cases("D2: the event loop", [
+cases("STA-2: the event loop", [
   [
     "is the same for the next call after tasks that never end",
     {
@@ -58,7 +58,7 @@ cases("D2: the event loop", [
   ["awaits again", { code: "await asyncio.sleep(0, 'again')", says: "'again'", state: "kept" }],
 ]);
 
-cases("D5, D7: the next call finds whole what this one broke:", [
+cases("STA-5 STA-7: the next call finds whole what this one broke:", [
   [
     "json, asyncio, os, streams and built-ins",
     {
@@ -109,7 +109,7 @@ for name in ("print", "open", "repr", "str", "len", "compile", "exec", "isinstan
   ],
 ]);
 
-cases("D11: source that does not compile is an error with its line:", [
+cases("STA-11: source that does not compile is an error with its line:", [
   [
     "a wrong statement",
     { code: "x = 1\ny = = 2", says: /line 2\n +y = = 2\n/, status: "error", state: "kept" },
@@ -145,7 +145,7 @@ cases("D11: source that does not compile is an error with its line:", [
   ],
 ]);
 
-cases("D12: what a program sets", [
+cases("STA-12: what a program sets", [
   [
     "is set",
     {
@@ -164,7 +164,7 @@ cases("D12: what a program sets", [
   ],
 ]);
 
-cases("D14: a value whose repr", [
+cases("STA-14: a value whose repr", [
   [
     "raises is described",
     {
@@ -203,7 +203,7 @@ cases("D14: a value whose repr", [
   ],
 ]);
 
-test("D10: fifty calls at once are answered in order, each with its own", async () => {
+test("STA-10: fifty calls at once are answered in order, each with its own", async () => {
   const answers = await Promise.all(
     Array.from({ length: 50 }, (_, n) =>
       target.bridge.python(`seen = [] if ${n} == 0 else seen + [${n}]\nprint(${n}, len(seen))`),

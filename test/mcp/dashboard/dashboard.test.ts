@@ -166,7 +166,7 @@ describe("signing in", () => {
 });
 
 describe("the page", () => {
-  test("shows somebody only what is theirs, and all to an admin", async () => {
+  test("NBR-4: shows somebody only what is theirs, and all to an admin", async () => {
     open();
     runs(ADA, "of-ada", "secret_of_ada()");
     runs(BOB, "of-bob", "secret_of_bob()");
@@ -193,7 +193,7 @@ describe("the page", () => {
       expect(bob).toContain(shown);
   });
 
-  test("takes nothing for markup that it shows", async () => {
+  test("NBR-6: takes nothing for markup that it shows", async () => {
     open({ isAuthRequired: false });
     const evil = `</pre></script><script>alert(1)</script><img src=x onerror="alert(1)">\u001b[31mred`;
     runs({ id: "local", name: evil }, `id"><b>`, evil);
@@ -273,7 +273,7 @@ describe("acting on a session", () => {
     expect(acted).toEqual([]);
   });
 
-  test("takes no form token of another cookie", async () => {
+  test("NBR-5: takes no form token of another cookie", async () => {
     const { token } = await adasForm();
     const other = await signIn("ada-token");
     const form = { session: "of-ada", action: "end", token };

@@ -45,7 +45,7 @@ describe("the host", () => {
     expect(statusOf({}, LOCAL)).toBe(403);
   });
 
-  test("is nobody's where nothing is allowed", () => {
+  test("CLI-10: is nobody's where nothing is allowed", () => {
     expect(statusOf({ host: "localhost" }, { hosts: [], origins: [] })).toBe(403);
   });
 
@@ -96,7 +96,7 @@ describe("the origin", () => {
     ["localhost:8848", 403],
     ["http://localhost:8848, http://evil.com", 403],
     [`http://localhost:8848/${"x".repeat(600)}`, 403],
-  ])("%p of a page is %p", (origin, expected) => {
+  ])("CLI-10: %p of a page is %p", (origin, expected) => {
     expect(statusOf({ host: "localhost:8848", origin }, LOCAL)).toBe(expected);
   });
 

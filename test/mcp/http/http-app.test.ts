@@ -89,7 +89,7 @@ describe("a token", () => {
 });
 
 describe("a body", () => {
-  test("is not read before its sender is known", async () => {
+  test("CLI-12: is not read before its sender is known", async () => {
     let isRead = false;
     const body = new ReadableStream(
       {
@@ -155,7 +155,7 @@ describe("bodies", () => {
     }) as unknown as Body;
   };
 
-  test("of one caller leave room for those of others, and make room when they are read", async () => {
+  test("CLI-15: of one caller leave room for those of others, and make room when they are read", async () => {
     const { post } = createWorld();
     const gate = Promise.withResolvers<void>();
     const bob = { authorization: "Bearer a-token-of-bob-000001" };
@@ -193,7 +193,7 @@ describe("a page of another site", () => {
     expect(answer.headers.get("vary")).toContain("Origin");
   });
 
-  test("gets no leave by a preflight", async () => {
+  test("CLI-19: gets no leave by a preflight", async () => {
     const { send } = createWorld();
     const headers = { origin: "null", "access-control-request-method": "POST" };
     const preflight = await send("/mcp", { method: "OPTIONS", headers });

@@ -159,7 +159,7 @@ describe("a token of the issuer", () => {
 });
 
 describe("the issuer", () => {
-  test("is asked once for many tokens, and not at all for what is none of its own", async () => {
+  test("NBR-9: is asked once for many tokens, and not at all for what is none of its own", async () => {
     const tokens = verifier();
     issuer.asked.length = 0;
     await tokens.verify("junk");

@@ -42,7 +42,7 @@ describe("a session", () => {
     ["one that never was", "x".repeat(43), 404],
     ["an empty one", "", 404],
     ["one with a list in it", "a, b", 404],
-  ])("is needed for all but initialize: %s is refused, and nothing is made", async (_, id, status) => {
+  ])("CLI-9: is needed for all but initialize: %s is refused, and nothing is made", async (_, id, status) => {
     await using world = startHttpWorld();
     const own = await openSession(world);
     for (const method of ["POST", "GET", "DELETE"]) {
@@ -62,7 +62,7 @@ describe("a session", () => {
     expect((await world.post(run(1, "value 1"), own)).status).toBe(200);
   });
 
-  test("is one that never was for everybody else", async () => {
+  test("NBR-2: is one that never was for everybody else", async () => {
     await using world = startHttpWorld();
     const id = await openSession(world);
     const bob = { authorization: `Bearer ${BOB}` };
@@ -74,7 +74,7 @@ describe("a session", () => {
     expect((await world.post(run(1, "value 1"), id)).status).toBe(200);
   });
 
-  test("is not to be had beyond the limits, and again when one has ended", async () => {
+  test("CLI-13: is not to be had beyond the limits, and again when one has ended", async () => {
     await using world = startHttpWorld({ limits: { total: 3, perCaller: 2 } });
     const use = async (token: string) => {
       const id = await openSession(world, token);
@@ -202,7 +202,7 @@ describe("a stream", () => {
     expect(listeners.size).toBe(1); // that of the other era
   });
 
-  test("of another's call never gets an answer of mine, whatever the ids are", async () => {
+  test("CLI-7: of another's call never gets an answer of mine, whatever the ids are", async () => {
     await using world = startHttpWorld();
     const ids = [await openSession(world), await openSession(world, BOB)];
     const who = [ALICE, BOB];

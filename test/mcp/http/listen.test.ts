@@ -53,7 +53,7 @@ async function isServing(world: ReturnType<typeof startHttpWorld>): Promise<bool
   return performance.now() - startedAt < 1000;
 }
 
-describe("malformed requests", () => {
+describe("CLI-15: malformed requests", () => {
   test.each([
     ["no host", "GET /mcp HTTP/1.1\r\nConnection: close\r\n\r\n", "400"],
     ["no host, as long ago", "GET /mcp HTTP/1.0\r\n\r\n", "403"],
@@ -105,7 +105,7 @@ describe("malformed requests", () => {
 });
 
 describe("connections that stall", () => {
-  test("are cut, and others are served meanwhile", async () => {
+  test("CLI-15: are cut, and others are served meanwhile", async () => {
     await using world = startHttpWorld({ idleSeconds: 2 });
     const silent = Array.from({ length: 500 }, () => new RawClient(world.port));
     const slowHead = new RawClient(world.port);
@@ -139,7 +139,7 @@ describe("a connection", () => {
   });
 });
 
-describe("a call that is quiet for longer than a connection may be", () => {
+describe("CLI-14: a call that is quiet for longer than a connection may be", () => {
   const call = { name: "run_python", arguments: { code: "wait 6000\nvalue done" } };
 
   test.each([

@@ -100,7 +100,7 @@ describe("a request of the newest revision", () => {
     expect([answer.status, answer.headers.get("allow")?.includes("POST")]).toEqual([405, true]);
   });
 
-  test("of an unknown method or revision says so", async () => {
+  test("CLI-16: of an unknown method or revision says so", async () => {
     await using world = startHttpWorld();
     expect((await send(world, "no/such", {})).status).toBe(404);
     const meta = { ...META, "io.modelcontextprotocol/protocolVersion": "2099-01-01" };
@@ -116,7 +116,7 @@ describe("a request of the newest revision", () => {
   test.each([
     ["before an answer began", {}, false],
     ["while it streams", { _meta: { ...META, progressToken: 1 } }, true],
-  ])("that is dropped %s is cancelled", async (_, more, streams) => {
+  ])("CLI-17: that is dropped %s is cancelled", async (_, more, streams) => {
     const cancelled: string[] = [];
     const connect: Connect = async () => ({
       runner: {
@@ -167,7 +167,7 @@ describe("a run that asks", () => {
     expect(peers).toHaveLength(1);
   });
 
-  test("does not go on for anybody else, nor twice", async () => {
+  test("NBR-3: does not go on for anybody else, nor twice", async () => {
     await using world = startHttpWorld({ connect: askingConnect() });
     const asked = await result(await send(world, "tools/call", run("first")));
     const state = String(asked["requestState"]);

@@ -71,7 +71,7 @@ test("takes a valid memory written as a file, and gives it as one", async () => 
   expect(await session.loadMemory("a", signal)).toBeNull();
 });
 
-test("follows no link of the host, whichever part of the path it is", async () => {
+test("KEP-2: follows no link of the host, whichever part of the path it is", async () => {
   using state = createStateDir();
   using elsewhere = createStateDir();
   const root = join(state.path, "user_tools");
