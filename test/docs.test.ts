@@ -17,8 +17,10 @@ function listFiles(folder: string): string[] {
   return (
     readdirSync(folder, { withFileTypes: true })
       .filter((entry) => !NOT_OURS.has(entry.name))
-      // Folders with a dot are caches and tools, but for one.
-      .filter((entry) => entry.isFile() || entry.name === ".ci" || !entry.name.startsWith("."))
+      // Folders with a dot are caches and tools, but for these.
+      .filter(
+        (entry) => entry.isFile() || [".ci", ".github"].includes(entry.name) || !entry.name.startsWith("."),
+      )
       .flatMap((entry) => {
         const path = join(folder, entry.name);
         return entry.isDirectory() ? listFiles(path) : [relative(ROOT, path)];
