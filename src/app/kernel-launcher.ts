@@ -1,6 +1,8 @@
 import type { Config } from "../config/config.ts";
+import { DEFAULT_USER } from "../config/load.ts";
 import type { ContainerEngine, SandboxSpec } from "../container/engine.ts";
 import { ImagePuller } from "../container/image-pull.ts";
+import { mountUser } from "../container/mounts.ts";
 import { PROJECTS } from "../container/run-args.ts";
 import { BridgeError } from "../core/errors.ts";
 import { untilAborted } from "../core/lifecycle.ts";
@@ -116,7 +118,7 @@ export class KernelLauncher implements KernelSource {
     signal: AbortSignal,
   ): Promise<StartedKernel> {
     const { config, log } = this.#options;
-    const sandbox = await engine.start(this.#spec(), signal);
+    const sandbox = await engine.start(this.#spec(engine), signal);
     this.#options.onLaunch?.();
     const settings: SandboxSettings = {
       protocol: PROTOCOL,
@@ -160,13 +162,16 @@ export class KernelLauncher implements KernelSource {
     return AbortSignal.any([this.#options.signal, AbortSignal.timeout(deadlineMs)]);
   }
 
-  #spec(): SandboxSpec {
-    const { image, containerUser, memoryBytes, pids, cpus, projectsQuotaBytes } = this.#options.config;
+  #spec({ info }: ContainerEngine): SandboxSpec {
+    const { image, containerUser, memoryBytes, pids, cpus, projectsQuotaBytes, mounts } =
+      this.#options.config;
     return {
       image,
-      user: containerUser,
       limits: { memoryBytes, pids, cpus, projectsBytes: projectsQuotaBytes },
       command: SANDBOX_COMMAND,
+      ...(mounts === undefined
+        ? { user: containerUser }
+        : { mounts, user: mountUser(containerUser, containerUser === DEFAULT_USER, info) }),
     };
   }
 

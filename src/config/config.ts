@@ -3,6 +3,15 @@ import type { HttpSettings } from "./http.ts";
 import type { AccessPolicy, AuditSettings } from "./policy.ts";
 import type { TracingSettings } from "./tracing.ts";
 
+/** A folder or file of the host that sandboxes see. */
+export interface Mount {
+  /** On the host, absolute and without links. */
+  readonly source: string;
+  /** In the sandbox, absolute. */
+  readonly target: string;
+  readonly isReadOnly: boolean;
+}
+
 /** The bridge's own settings, checked and in their units. */
 export interface Config {
   /** `MCP_BRIDGE_RUNTIME` */
@@ -21,6 +30,8 @@ export interface Config {
   readonly pids: number;
   /** `MCP_BRIDGE_CPUS` */
   readonly cpus: number | undefined;
+  /** What a job of the command line asks to see of the host; absent: nothing. No setting says it. */
+  readonly mounts?: readonly Mount[];
   /** `MCP_BRIDGE_CONTAINER_USER`, `uid:gid`. */
   readonly containerUser: string;
   /** `MCP_BRIDGE_RUNTIME_IDLE_TIMEOUT`, given in seconds. */

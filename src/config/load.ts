@@ -8,6 +8,8 @@ import { resolvePolicy } from "./policy.ts";
 import { SETTINGS, type SettingName } from "./schema.ts";
 import { resolveTracing, TRACING_SECRETS } from "./tracing.ts";
 
+/** Who programs run as in a sandbox, unless a setting says otherwise. */
+export const DEFAULT_USER = "65534:65534";
 const DEFAULT_TIMEOUT_S = 30;
 const DEFAULT_MAX_TIMEOUT_S = 120;
 const AUDIT_FILE = "audit.jsonl";
@@ -42,7 +44,7 @@ export function loadConfig(
     memoryBytes: given.value("MCP_BRIDGE_MEMORY") ?? 512 * 1024 ** 2,
     pids: given.value("MCP_BRIDGE_PIDS") ?? 128,
     cpus: given.value("MCP_BRIDGE_CPUS"),
-    containerUser: given.value("MCP_BRIDGE_CONTAINER_USER") ?? "65534:65534",
+    containerUser: given.value("MCP_BRIDGE_CONTAINER_USER") ?? DEFAULT_USER,
     idleTimeoutMs: (given.value("MCP_BRIDGE_RUNTIME_IDLE_TIMEOUT") ?? 300) * 1000,
     sessions: {
       total: given.value("MCP_BRIDGE_MAX_SESSIONS") ?? 64,

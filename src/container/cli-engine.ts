@@ -6,6 +6,7 @@ import { callEngine, type EngineAnswer, lastLine, startClient } from "./engine-c
 import { record } from "./facts.ts";
 import { buildInstallArgs } from "./image-build/install-args.ts";
 import { type ContainerInstall, ImageStore, type RunningInstaller } from "./image-store.ts";
+import { checkMounts, usesSelinux } from "./mounts.ts";
 import { type OciRuntimeFacts, parseDockerRuntime, parsePodmanRuntime } from "./oci-runtime.ts";
 import { removeOrphans } from "./orphans.ts";
 import { type Owner, renderLabels } from "./owner.ts";
@@ -72,11 +73,14 @@ export class CliEngine implements ContainerEngine {
 
   async start(spec: SandboxSpec, signal: AbortSignal): Promise<Sandbox> {
     const { info, executable, env, owner, hardLimits, log, timeoutMs } = this.#options;
+    await checkMounts(spec, info);
     const seccompProfile = await this.#options.installProfile();
     const name = nameContainer(owner);
     const args = buildRunArgs({
       engine: info.engine,
       remote: info.remote,
+      rootless: info.rootless,
+      isLabelled: spec.mounts !== undefined && !info.remote && (await usesSelinux()),
       ociRuntime: info.ociRuntime,
       spec,
       name,

@@ -14,12 +14,21 @@ export interface SandboxLimits {
   readonly projectsBytes: number;
 }
 
+/** A folder or file of the host that a sandbox sees; paths are absolute and without colons. */
+export interface Mount {
+  readonly source: string;
+  readonly target: string;
+  readonly isReadOnly: boolean;
+}
+
 /** What to start: a program of an image that speaks on its stdin and stdout. */
 export interface SandboxSpec {
   readonly image: string;
   /** `uid:gid`, numbers. */
   readonly user: string;
   readonly limits: SandboxLimits;
+  /** Absent: nothing of the host. */
+  readonly mounts?: readonly Mount[];
   /** The program and its arguments; the image's entry point is not used. */
   readonly command: readonly string[];
 }

@@ -1,5 +1,6 @@
 import { BridgeError } from "../core/errors.ts";
 import type { SandboxSpec } from "./engine.ts";
+import { mountArgs } from "./mounts.ts";
 
 /** Where the sandbox has a copy of what its user keeps on the host. */
 export const PROJECTS = "/projects";
@@ -36,6 +37,10 @@ export interface RunPlan {
   readonly engine: "podman" | "docker";
   /** A podman elsewhere; its client refuses some flags, with what they are for absent there. */
   readonly remote: boolean;
+  /** What follows is for mounts alone; absent: no. */
+  readonly rootless?: boolean;
+  /** Files of the host need a label. */
+  readonly isLabelled?: boolean;
   readonly ociRuntime: string | undefined;
   readonly spec: SandboxSpec;
   /** The container's name. */
@@ -61,6 +66,7 @@ export function buildRunArgs(plan: RunPlan): string[] {
     ...(engine === "podman" ? [...runtime, "run"] : ["run", ...runtime]),
     ...["--rm", "--interactive", "--name", plan.name, "--pull", "never"],
     ...isolation(plan),
+    ...mounts(plan),
     ...limits(plan),
     ...Object.entries(plan.labels).flatMap(([key, value]) => ["--label", `${key}=${value}`]),
     ...environment(plan),
@@ -125,6 +131,15 @@ function isolation(plan: RunPlan): string[] {
     // So that "rm --force" kills at once; the default waits ten seconds for a polite end.
     ...["--stop-timeout", "0"],
   ];
+}
+
+/** What the caller wants the sandbox to see; rootless podman then runs it as the caller, whose files these are. */
+function mounts({ engine, rootless, remote, isLabelled, spec }: RunPlan): string[] {
+  if (spec.mounts === undefined || spec.mounts.length === 0) return [];
+  const [uid, gid] = spec.user.split(":");
+  const mapped =
+    engine === "podman" && rootless === true && !remote ? ["--userns", `keep-id:uid=${uid},gid=${gid}`] : [];
+  return [...mapped, ...mountArgs(spec.mounts, isLabelled === true)];
 }
 
 /** Our own folders are mounted already. */

@@ -7,6 +7,8 @@ const MIB = 1024 * 1024;
 const plan: RunPlan = {
   engine: "podman",
   remote: false,
+  rootless: false,
+  isLabelled: false,
   ociRuntime: undefined,
   spec: {
     image: "python:3.14-slim",

@@ -1,6 +1,6 @@
 /** What `sandpy run` copies into the sandbox and takes out of it. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { command } from "./helpers/command.ts";
 import { createHome, type TestHome } from "./helpers/home.ts";
@@ -133,4 +133,37 @@ test("the result as JSON lists what came back", async () => {
     stdout: "1\n",
     files: [{ path: "deep/r.txt", size: 4, sha256: expect.stringMatching(/^[0-9a-f]{64}$/) }],
   });
+});
+
+test("a folder of the host is seen where --mount says, and written to unless :ro is said", async () => {
+  home.write("read/in.txt", "seen");
+  mkdirSync(join(home.path, "write"));
+  for (const name of ["read", "write"]) chmodSync(join(home.path, name), 0o777);
+  const code = [
+    "print(open('/data/in.txt').read())",
+    "open('/w/result', 'w').write('mine')",
+    "try: open('/data/x', 'w')",
+    "except OSError as error: print(error.strerror)",
+  ].join("\n");
+  const { code: exit, stdout } = await run("-c", code, "--mount", "read:/data:ro", "--mount", "write:/w");
+  expect([exit, stdout]).toEqual([0, "seen\nRead-only file system\n"]);
+  expect(readFileSync(join(home.path, "write/result"), "utf8")).toBe("mine");
+});
+
+test("a folder that the sandbox may not read is refused, with what to do", async () => {
+  mkdirSync(join(home.path, "closed"), { mode: 0o700 });
+  const { code, stderr } = await run(
+    "-c",
+    "import os\nprint(os.listdir('/data'))",
+    "--mount",
+    "closed:/data:ro",
+  );
+  if (process.getuid?.() !== 0)
+    expect([code, stderr]).toEqual([0, ""]); // it runs as whoever asks
+  else {
+    expect(code).toBe(5);
+    expect(stderr).toMatch(
+      /could not be read by the sandbox, which runs as 65534:65534\nLet that user: chmod -R o\+rX/,
+    );
+  }
 });

@@ -14,6 +14,8 @@ export interface JobOptions {
   /** Patterns of the tools that it may call; absent: all of those servers that the settings allow. */
   readonly allow: readonly string[] | undefined;
   readonly env: Readonly<Record<string, string>>;
+  /** Folders of the host to see: `HOST:PATH[:ro]`. */
+  readonly mounts: readonly string[];
   /** Files and folders to copy in. */
   readonly inputs: readonly string[];
   /** Where to put what the job leaves in its `out`; absent: it does not come back. */

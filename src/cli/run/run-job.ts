@@ -9,6 +9,7 @@ import { bringIn } from "./bring-in.ts";
 import { exitCodeOf, exitCodeOfSignal } from "./exit-code.ts";
 import { configureJob, jobOverrides } from "./job-config.ts";
 import { JobInputs } from "./job-inputs.ts";
+import { parseMounts } from "./job-mounts.ts";
 import type { JobOptions } from "./job-options.ts";
 import type { JobResult } from "./job-result.ts";
 import { renderFault, renderResult } from "./json-result.ts";
@@ -32,7 +33,8 @@ export async function runJob(options: JobOptions, { io, createBridge }: CliConte
   });
   try {
     const settings = await loadSettings(io.env, jobOverrides(options, io.env));
-    const config = configureJob(settings, options);
+    const mounts = await parseMounts(options.mounts, io.env);
+    const config = { ...configureJob(settings, options), ...(mounts.length > 0 ? { mounts } : {}) };
     const { inputs, request } = await prepare(options, options.timeoutMs ?? config.timeoutMs, io);
     const log = createLog(config.logLevel, (line) => io.stderr.write(line), config.logFormat);
     const calls = new UpstreamCalls();

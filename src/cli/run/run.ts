@@ -37,6 +37,11 @@ export const runCommand = defineCommand({
       valueHint: `NAME[=VALUE]${MANY}`,
       description: "a variable for it; NAME alone: as it is here",
     },
+    mount: {
+      type: "string",
+      valueHint: `HOST:PATH[:ro]${MANY}`,
+      description: "let it see this folder of yours, and write to it unless :ro is said",
+    },
     in: {
       type: "string",
       valueHint: `file${MANY}`,
@@ -74,6 +79,7 @@ export const runCommand = defineCommand({
       allow: args.allow === undefined ? undefined : namesIn(args.allow),
       env: parseEnv(args.env, context.io.env),
       inputs: valuesOf(args.in),
+      mounts: valuesOf(args.mount),
       out: args.out,
       json: args.json === true,
       verbose: args.verbose === true,

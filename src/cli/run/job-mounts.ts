@@ -1,0 +1,97 @@
+import { readFile, realpath, stat } from "node:fs/promises";
+import { posix, resolve } from "node:path";
+import type { Mount } from "../../config/config.ts";
+import { usage } from "../arguments.ts";
+
+const MAX_MOUNTS = 32;
+/** Of the system in the sandbox, or ours: nothing may stand there or below. */
+const TAKEN = [
+  ...["/proc", "/sys", "/dev", "/run", "/etc", "/usr", "/bin", "/sbin", "/boot", "/projects"],
+  ...["/lib", "/lib32", "/lib64", "/libx32", "/workspace/out"],
+];
+/** Nothing may stand there, but below it. */
+const COVERED = ["/", "/tmp", "/workspace", "/var"];
+/** Of the host: who sees these reaches much more than files. */
+const CLOSED = ["/proc", "/sys", "/dev"];
+const SOCKETS = ["docker.sock", "podman/podman.sock", "containerd/containerd.sock", "crio/crio.sock"];
+
+/**
+ * What `--mount HOST:PATH[:ro]` asks for, links in HOST resolved. As with podman and docker it can be written unless `:ro` is
+ * said. Throws `USAGE` for what is not there, and for places that would open the host or break the sandbox.
+ */
+export async function parseMounts(
+  given: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<readonly Mount[]> {
+  if (given.length > MAX_MOUNTS) throw usage(`--mount is given more than ${MAX_MOUNTS} times`);
+  const mounts: Mount[] = [];
+  for (const text of given) {
+    const mount = await parseMount(text, env);
+    if (mounts.some(({ target }) => target === mount.target))
+      throw usage(`--mount has ${mount.target} for two folders`);
+    mounts.push(mount);
+  }
+  return mounts;
+}
+
+async function parseMount(text: string, env: Readonly<Record<string, string | undefined>>): Promise<Mount> {
+  const shown = JSON.stringify(text);
+  const [, host, path = "", mode] = /^([^:]+):(\/[^:]*)(?::(ro|rw))?$/.exec(text) ?? [];
+  if (host === undefined || /\p{Cc}/u.test(text)) {
+    throw usage(
+      `--mount is ${shown}: expected HOST:PATH or HOST:PATH:ro, PATH absolute, without further colons`,
+    );
+  }
+  const target = posix.normalize(path).replace(/(.)\/+$/, "$1");
+  if (COVERED.includes(target) || isBelow(target, TAKEN) || /^\/tmp\/\.sandpy/.test(target)) {
+    throw usage(
+      `--mount ${shown}: ${target} belongs to the sandbox`,
+      "Choose another place, such as /data or /workspace/data.",
+    );
+  }
+  const source = await realpath(resolve(host)).catch(() => undefined);
+  if (source === undefined) throw usage(`--mount ${shown}: ${JSON.stringify(host)} does not exist`);
+  const facts = await stat(source);
+  if (!facts.isDirectory() && !facts.isFile())
+    throw usage(`--mount ${shown}: ${JSON.stringify(source)} is neither a folder nor a file`);
+  if (source.includes(":"))
+    throw usage(`--mount ${shown}: ${JSON.stringify(source)} has a colon in its path`);
+  const socket = socketsOf(env).find((each) => isBelow(each, [source]));
+  if (source === "/" || isBelow(source, CLOSED) || socket !== undefined) {
+    throw usage(
+      `--mount ${shown}: ${JSON.stringify(source)} would open more of this machine than its files`,
+      "Mount the folder that the job needs, and no other.",
+    );
+  }
+  if (mode === "ro") await checkSubmounts(source, shown);
+  return { source, target, isReadOnly: mode === "ro" };
+}
+
+/** Where engines listen: who can talk to one of these has the machine. */
+function socketsOf(env: Readonly<Record<string, string | undefined>>): readonly string[] {
+  const folders = ["/run", "/var/run", ...(env["XDG_RUNTIME_DIR"] ? [env["XDG_RUNTIME_DIR"]] : [])];
+  return folders.flatMap((folder) => SOCKETS.map((name) => `${folder}/${name}`));
+}
+
+/** Engines make the file system read-only that a folder is on, and not those that are mounted below it. */
+async function checkSubmounts(source: string, shown: string): Promise<void> {
+  const table = await readFile("/proc/self/mountinfo", "utf8").catch(() => ""); // not Linux: none can be known
+  const points = table.split("\n").map((line) => unescapeMount(line.split(" ")[4] ?? ""));
+  const below = points.find((point) => point !== source && isBelow(point, [source]));
+  if (below === undefined) return;
+  throw usage(
+    `--mount ${shown}: ${JSON.stringify(below)} is mounted below it, and would not be read-only`,
+    "Mount a folder that nothing else is mounted in.",
+  );
+}
+
+/** `\040` and its like, as the kernel writes blanks. */
+function unescapeMount(text: string): string {
+  return text.replace(/\\([0-7]{3})/g, (_, digits: string) =>
+    String.fromCharCode(Number.parseInt(digits, 8)),
+  );
+}
+
+function isBelow(path: string, folders: readonly string[]): boolean {
+  return folders.some((folder) => path === folder || path.startsWith(folder === "/" ? "/" : `${folder}/`));
+}
