@@ -156,7 +156,7 @@ def settle() -> None:
 
 
 def warm_up() -> None:
-    """Imports in the supervisor, for all later kernels."""
+    """Imports in the supervisor, for all kernels that it forks from then on."""
     with Suppress(Exception):  # they can do without
         load_all()
     gc.collect()

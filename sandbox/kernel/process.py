@@ -137,6 +137,18 @@ class Kernel:
         return cause
 
 
+def set_up() -> int:
+    """Makes the supervisor's descriptors never block; returns one that can be read when a child has ended."""
+    wakeup, wakeup_write = os.pipe()
+    for fd in (0, 1, wakeup, wakeup_write):
+        os.set_blocking(fd, False)
+    signal.set_wakeup_fd(wakeup_write, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    # A handler would let user code end PID 1; without one, the system drops signals from inside the container.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return wakeup
+
+
 def reap() -> dict[int, int]:
     """Reaps all who have ended; returns the wait status of each pid."""
     ended = {}

@@ -10,6 +10,7 @@ import termios
 from _collections import deque
 
 from .codec import render
+from .suppress import Suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -120,6 +121,12 @@ class Host(Queue):
         """Queues one frame of the kernel's."""
         self.put(b'["k",', line, b"]\n")
 
+    def finish(self) -> None:
+        """Writes all of it, however long that takes."""
+        os.set_blocking(self.fd, True)
+        with Suppress(OSError):
+            self.flush()
+
 
 class Text:
     """Turns the bytes of one output pipe into text; a character that is cut in two waits for its rest."""
@@ -137,14 +144,19 @@ class Text:
         """Reads what is in the pipe now, at most so many bytes at a time."""
         left = pending(self.fd)
         while left > 0:
-            try:
-                chunk = os.read(self.fd, min(left, most))
-            except BlockingIOError:
-                return
+            chunk = read_now(self.fd, min(left, most))
             if not chunk:
                 return
             left -= len(chunk)
             yield chunk
+
+
+def read_now(fd: int, most: int) -> bytes | None:
+    """Reads what there is of a descriptor, b"" at its end; None where there is nothing yet."""
+    try:
+        return os.read(fd, most)
+    except BlockingIOError:
+        return None
 
 
 def pending(fd: int) -> int:

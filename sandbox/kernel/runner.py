@@ -102,7 +102,8 @@ class Runner:
         """Waits for a cell while background tasks run."""
         while not aio.imported:  # so there are none
             try:
-                return self.inbox.get(timeout=QUIET_SECONDS)
+                # Before the first cell it is the supervisor that imports, and forks another kernel in place of this one.
+                return self.inbox.get(timeout=QUIET_SECONDS if self.count else None)
             except Empty:
                 pass
             except BaseException:  # a signal handler of the user's

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import _signal as signal  # without the names that `enum` makes for it
 import errno
 import os
 import time
@@ -13,7 +12,7 @@ from .hello import PROTOCOL, hello
 from .inlet import Inlet
 from .outlet import Outlets
 from .process import complain
-from .relay import DISPLAY, Host, Lines, LineTooLongError, Queue, Text, done_id, execute_id, pending
+from .relay import DISPLAY, Host, Lines, LineTooLongError, Queue, Text, done_id, execute_id, pending, read_now
 from .spill import Spill
 from .suppress import Suppress
 from .watcher import EVENT_READ, EVENT_WRITE, Watcher, time_to
@@ -43,16 +42,10 @@ class Supervisor:
         self.spill = Spill(settings.get("output_bytes"), self.say)
         self.outlets = Outlets(None if settings.get("whole_output") else self.spill.head_bytes, self.say)
         self.from_host = Lines(self.max_line)
-        self.watcher = Watcher(late.warm_up)
+        self.watcher = Watcher(self.warm_up)
         self.generation = 0
         self.useless = 0  # kernels in a row that died before they executed anything; -1 once this one has
-        self.wakeup, self.wakeup_write = os.pipe()
-        for fd in (0, 1, self.wakeup, self.wakeup_write):
-            os.set_blocking(fd, False)
-        signal.set_wakeup_fd(self.wakeup_write, warn_on_full_buffer=False)
-        signal.signal(signal.SIGCHLD, lambda *_: None)
-        # A handler would let user code end PID 1; without one, the system drops signals from inside the container.
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        self.wakeup = process.set_up()
 
     def run(self) -> NoReturn:
         """Serves until stdin ends."""
@@ -65,7 +58,7 @@ class Supervisor:
             self.update_interest()
             generation = self.generation
             patience = time_to(self.hangup, self.outlets.due if self.host.keeps_up else None)
-            for callback, mask in self.watcher.wait(patience, self.executing is None and not self.host.parts):
+            for callback, mask in self.watcher.wait(patience, not (self.touched or self.host.parts)):
                 if self.generation == generation:  # else the descriptors of these events are gone
                     callback(mask)
             if self.host.keeps_up:
@@ -114,6 +107,7 @@ class Supervisor:
 
     def forward(self, line: bytes) -> None:
         """Hands a frame to the kernel."""
+        self.touched = True
         execute = execute_id(line)
         if execute is not None:
             self.executing = execute
@@ -165,9 +159,7 @@ class Supervisor:
 
     def on_frames(self, _: int) -> None:
         """Relays what the kernel says; its output so far goes first."""
-        try:
-            chunk = os.read(self.kernel.frames_out, CHUNK)
-        except BlockingIOError:
+        if (chunk := read_now(self.kernel.frames_out, CHUNK)) is None:
             return
         if not chunk:
             del self.sources[self.kernel.frames_out]
@@ -198,9 +190,7 @@ class Supervisor:
 
     def on_output(self, text: Text) -> None:
         """Relays output as it comes."""
-        try:
-            chunk = os.read(text.fd, STREAM_BYTES)
-        except BlockingIOError:
+        if (chunk := read_now(text.fd, STREAM_BYTES)) is None:
             return
         if not chunk:
             del self.sources[text.fd]
@@ -223,6 +213,19 @@ class Supervisor:
     def start_kernel(self) -> None:
         """Forks a kernel and says that it is ready."""
         self.generation += 1
+        self.fork_kernel()
+        self.say({"type": "ready", "generation": self.generation})
+
+    def warm_up(self) -> None:
+        """Imports what kernels need, and forks the kernel, which nothing has reached, anew: both then share memory."""
+        late.warm_up()
+        self.kernel.kill()
+        self.forget_kernel()
+        self.fork_kernel()
+
+    def fork_kernel(self) -> None:
+        """Forks a kernel and takes what belongs to it."""
+        self.touched = self.has_stdin  # whether anything has reached it, or may have
         kernel = self.kernel = process.Kernel(self.generation, self.has_stdin and self.generation == 1)
         kernel.fork(self.limits, self.become_kernel)
         self.to_kernel = Queue(kernel.frames_in)
@@ -235,7 +238,6 @@ class Supervisor:
         self.sources: dict[int, Callable[[int], None]] = {kernel.frames_out: self.on_frames}
         for text in self.texts:
             self.sources[text.fd] = lambda _, text=text: self.on_output(text)
-        self.say({"type": "ready", "generation": self.generation})
 
     def become_kernel(self, frames_in: int, frames_out: int) -> NoReturn:
         """Runs in the forked child."""
@@ -256,36 +258,33 @@ class Supervisor:
 
     def replace_kernel(self, cause: dict[str, Any]) -> None:
         """Relays the last words of a kernel, kills what is left of it and forks the next."""
-        dead = self.kernel
-        dead.kill()
-        self.last_words(dead, cause["reason"] != "protocol")
-        self.inlet.close()
-        for fd in (*self.sources, dead.frames_in):
-            self.watcher.set(fd, 0, lambda _: None)
-        dead.close()
-        self.outlets.restart()
-        self.spill.end()
-        self.say({"type": "died", "generation": dead.generation, "execution": self.executing, **cause})
-        self.useless = 0 if cause["reason"] == "reset" else self.useless + 1
-        if self.useless >= MAX_USELESS_KERNELS:
-            complain(f"{self.useless} kernels in a row died before they executed anything; the last: {cause}")
-            os.set_blocking(1, True)
-            with Suppress(OSError):
-                self.host.flush()
-            os._exit(EXIT_BROKEN)
-        self.start_kernel()
-
-    def last_words(self, dead: process.Kernel, frames: bool) -> None:
-        """Relays what a dead kernel left in its pipes."""
+        self.kernel.kill()
         lines: list[bytes] = []
-        if frames and (left := pending(dead.frames_out)):
+        if cause["reason"] != "protocol" and (left := pending(self.kernel.frames_out)):
             with Suppress(LineTooLongError):
-                lines = self.from_kernel.feed(os.read(dead.frames_out, left))
+                lines = self.from_kernel.feed(os.read(self.kernel.frames_out, left))
         for text in self.texts:
             self.drain(text)
             self.stream(text, b"", final=True)
         for line in lines:
             self.host.relay(line)
+        self.forget_kernel()
+        self.outlets.restart()
+        self.spill.end()
+        self.say({"type": "died", "generation": self.generation, "execution": self.executing, **cause})
+        self.useless = 0 if cause["reason"] == "reset" else self.useless + 1
+        if self.useless >= MAX_USELESS_KERNELS:
+            complain(f"{self.useless} kernels in a row died before they executed anything; the last: {cause}")
+            self.host.finish()
+            os._exit(EXIT_BROKEN)
+        self.start_kernel()
+
+    def forget_kernel(self) -> None:
+        """Watches and holds nothing more of a kernel that is dead."""
+        self.inlet.close()
+        for fd in (*self.sources, self.kernel.frames_in):
+            self.watcher.set(fd, 0, lambda _: None)
+        self.kernel.close()
 
 
 def main(files: dict[str, str], settings: dict[str, Any]) -> NoReturn:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 EVENT_READ = select.POLLIN
 EVENT_WRITE = select.POLLOUT
 
-QUIET_SECONDS = 0.2  # longer than the kernel waits before it does the same: one after the other
+QUIET_SECONDS = 0.2  # who starts a container to run something has begun by then
 
 
 def time_to(*times: float | None) -> float | None:
@@ -34,14 +34,15 @@ class Watcher:
         self.callbacks: dict[int, Callback] = {}
 
     def wait(self, patience: float | None, idle: bool) -> list[tuple[Callback, int]]:
-        """Waits for events, at most `patience` seconds; with `idle`, does the chore when none come for a moment."""
-        if idle and self.chore is not None:
-            events = self.select(QUIET_SECONDS)
-            if events:
-                return events
+        """Waits for events, at most `patience` seconds; with `idle`, does the chore when none come for a moment, after
+        which what is to be watched may be another."""
+        if not idle or self.chore is None:
+            return self.select(patience)
+        events = self.select(QUIET_SECONDS)
+        if not events:
             chore, self.chore = self.chore, None
             chore()
-        return self.select(patience)
+        return events
 
     def select(self, patience: float | None) -> list[tuple[Callback, int]]:
         """Returns what to call, with the events; an end or a fault of a descriptor is news to whoever watches it."""
