@@ -7,6 +7,7 @@ import { benchIpykernel } from "./ipykernel.ts";
 import { benchOutput } from "./output.ts";
 import { benchSearch } from "./search.ts";
 import { benchSession } from "./session.ts";
+import { benchSessions } from "./sessions.ts";
 import { benchStart } from "./start.ts";
 import { renderJson, renderTable } from "./table.ts";
 import { benchTokens } from "./tokens.ts";
@@ -27,6 +28,7 @@ const BENCHES: Readonly<Record<string, (world: World) => Promise<Comparison[]>>>
   start: benchStart,
   first: benchFirst,
   session: benchSession,
+  sessions: benchSessions,
   warm: benchWarm,
   ipykernel: benchIpykernel,
   upstream: benchUpstream,
