@@ -1,7 +1,9 @@
 import { EventEmitter } from "node:events";
 import { withDeadline } from "../../src/core/lifecycle.ts";
 import { benchBulk } from "./bulk.ts";
+import { benchCatalogue } from "./catalogue.ts";
 import { type Comparison, exitCodeOf } from "./comparison.ts";
+import { benchDoc } from "./doc.ts";
 import { benchFirst } from "./first.ts";
 import { benchIpykernel } from "./ipykernel.ts";
 import { benchOutput } from "./output.ts";
@@ -10,6 +12,7 @@ import { benchSession } from "./session.ts";
 import { benchSessions } from "./sessions.ts";
 import { benchStart } from "./start.ts";
 import { renderJson, renderTable } from "./table.ts";
+import { benchTask } from "./task.ts";
 import { benchTokens } from "./tokens.ts";
 import { benchUpstream } from "./upstream.ts";
 import { benchWarm } from "./warm.ts";
@@ -25,6 +28,8 @@ const BENCH_DEADLINE_MS = 90_000;
 
 const BENCHES: Readonly<Record<string, (world: World) => Promise<Comparison[]>>> = {
   tokens: benchTokens,
+  doc: benchDoc,
+  task: benchTask,
   start: benchStart,
   first: benchFirst,
   session: benchSession,
@@ -35,6 +40,7 @@ const BENCHES: Readonly<Record<string, (world: World) => Promise<Comparison[]>>>
   bulk: benchBulk,
   output: benchOutput,
   search: benchSearch,
+  catalogue: benchCatalogue,
 };
 
 // Two thousand calls at once are meant; the SDK's client waits for its pipe once for each.

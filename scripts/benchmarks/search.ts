@@ -1,5 +1,3 @@
-import { existsSync, readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
 import MiniSearch from "minisearch";
 import {
   createToolSearch,
@@ -7,17 +5,12 @@ import {
   type ToolSearch,
 } from "../../src/upstream/search/tool-search.ts";
 import { type Comparison, valueAtLeast, valueAtMost } from "./comparison.ts";
+import { readLivemcp, type Task } from "./livemcp.ts";
 import type { World } from "./world.ts";
 
 const MANY_TOOLS = 10_000;
 const LIMITS = [1, 3, 5, 10] as const;
 const SHOWN_LIMIT = 5;
-
-interface Task {
-  readonly id: string;
-  readonly queries: readonly string[];
-  readonly tools: readonly string[];
-}
 
 /** Gives the names of the `limit` best tools. */
 type Searcher = (query: string, limit: number) => readonly string[];
@@ -27,14 +20,10 @@ type Searcher = (query: string, limit: number) => readonly string[];
  * servers and the tasks are not part of this repository: they are looked for beside it.
  */
 export async function benchSearch(world: World): Promise<Comparison[]> {
-  const folder = resolve(world.root, "../shared/livemcp");
-  if (!existsSync(join(folder, "catalog.json"))) {
-    process.stderr.write("bench: search is left out, since ../shared/livemcp is not beside the repository\n");
-    return [];
-  }
-  const catalog = JSON.parse(readFileSync(join(folder, "catalog.json"), "utf8")) as SearchableServer[];
-  const tasks = JSON.parse(readFileSync(join(folder, "tasks.json"), "utf8")) as Task[];
-  const servers = catalog.map(withAliases);
+  const found = readLivemcp(world, "search");
+  if (found === undefined) return [];
+  const { tasks } = found;
+  const servers = found.servers.map(withAliases);
   const queries = tasks.flatMap((task) => task.queries);
 
   const ours = searcherOf(await indexOf(servers));
@@ -88,13 +77,13 @@ export async function benchSearch(world: World): Promise<Comparison[]> {
   ];
 }
 
-function withAliases(server: SearchableServer): SearchableServer {
+export function withAliases(server: SearchableServer): SearchableServer {
   const alias = (name: string) => name.replace(/\W/g, "_");
   const tools = server.tools.map((tool) => ({ ...tool, alias: alias(tool.name) }));
   return { ...server, alias: alias(server.name), tools };
 }
 
-async function indexOf(
+export async function indexOf(
   servers: readonly SearchableServer[],
   ...vectors: Parameters<typeof createToolSearch>
 ): Promise<ToolSearch> {
@@ -103,7 +92,7 @@ async function indexOf(
   return search;
 }
 
-function searcherOf(search: ToolSearch): Searcher {
+export function searcherOf(search: ToolSearch): Searcher {
   return (query, limit) => search.search(query, { limit }).hits.map((hit) => hit.tool);
 }
 
@@ -122,7 +111,7 @@ function miniSearch(servers: readonly SearchableServer[]): Searcher {
 }
 
 /** Copies of the servers under other names, until there are `count` tools. */
-function grow(servers: readonly SearchableServer[], count: number): SearchableServer[] {
+export function grow(servers: readonly SearchableServer[], count: number): SearchableServer[] {
   const grown: SearchableServer[] = [];
   let total = 0;
   for (let copy = 0; total < count; copy++) {
@@ -137,7 +126,7 @@ function grow(servers: readonly SearchableServer[], count: number): SearchableSe
   return grown;
 }
 
-function timesOf(search: Searcher, queries: readonly string[]): number[] {
+export function timesOf(search: Searcher, queries: readonly string[]): number[] {
   for (const query of queries) search(query, SHOWN_LIMIT); // the machine's code is warm, as after some minutes of use
   return queries.map((query) => {
     const started = performance.now();

@@ -1,0 +1,93 @@
+import { withDeadline } from "../../src/core/lifecycle.ts";
+import { connectBridge } from "./bridge.ts";
+import { atMost, type Comparison, valueAtMost } from "./comparison.ts";
+import { readLivemcp } from "./livemcp.ts";
+import { canReadMemory, memoryOf } from "./memory.ts";
+import { grow, indexOf, searcherOf, timesOf, withAliases } from "./search.ts";
+import { takeTurns, time } from "./statistics.ts";
+import type { World } from "./world.ts";
+
+const COUNTS = [10, 100, 1000] as const;
+const TOOLS_OF_ONE = 10;
+const SETTLE_MS = 1000;
+const START_MS = 20_000;
+
+/** What more servers cost: the start of a bridge that knows them, its memory, a search among their tools. */
+export async function benchCatalogue(world: World): Promise<Comparison[]> {
+  const starts = await takeTurns(
+    { rounds: 7, warmUp: 1 },
+    Object.fromEntries(COUNTS.map((count) => [count, () => timeToStart(world, count)])),
+  );
+  const few = starts[COUNTS[0]] ?? [];
+  const rows: Comparison[] = COUNTS.slice(1).map((count) => ({
+    bench: "catalogue",
+    measured: `a bridge with ${count} servers has listed its tool`,
+    yardstick: `with ${COUNTS[0]}`,
+    unit: "ms",
+    ours: starts[count] ?? [],
+    theirs: few,
+    target: atMost(1),
+  }));
+  if (canReadMemory) rows.push(...(await compareMemory(world)));
+  return [...rows, ...(await compareSearch(world))];
+}
+
+async function compareMemory(world: World): Promise<Comparison[]> {
+  const [few = 0, ...more] = await inTurn(COUNTS, async (count) => {
+    world.defineServers(many(count));
+    const bridge = await connectBridge(world);
+    await bridge.python("len(runtime.discovered_servers())");
+    await Bun.sleep(SETTLE_MS);
+    const { now } = memoryOf(bridge.pid);
+    await bridge.close();
+    return now;
+  });
+  return more.map((ours, index) => ({
+    bench: "catalogue",
+    measured: `memory of a bridge that told Python of ${COUNTS[index + 1]} servers`,
+    yardstick: `of ${COUNTS[0]}`,
+    unit: "MB",
+    ours: [ours],
+    theirs: [few],
+  }));
+}
+
+async function compareSearch(world: World): Promise<Comparison[]> {
+  const found = readLivemcp(world, "the search of catalogue");
+  if (found === undefined) return [];
+  const servers = found.servers.map(withAliases);
+  const queries = found.tasks.flatMap(({ queries: some }) => some);
+  const [few = [], ...more] = await inTurn(COUNTS, async (count) =>
+    timesOf(searcherOf(await indexOf(grow(servers, count * TOOLS_OF_ONE))), queries),
+  );
+  return more.map((ours, index) => ({
+    bench: "catalogue",
+    measured: `a query to the ${TOOLS_OF_ONE * (COUNTS[index + 1] ?? 0)} tools of ${COUNTS[index + 1]} servers`,
+    yardstick: `of ${COUNTS[0]}`,
+    unit: "ms",
+    ours,
+    theirs: few,
+    target: valueAtMost(10),
+  }));
+}
+
+async function timeToStart(world: World, count: number): Promise<number> {
+  world.defineServers(many(count));
+  return time(async () => {
+    const peer = await world.connect(world.binary, []);
+    await withDeadline(peer.client.listTools(), START_MS, "tools/list");
+    void peer.close();
+  });
+}
+
+/** Servers that nobody starts. */
+function many(count: number): Record<string, unknown> {
+  const entry = { command: "never-started", args: [] };
+  return Object.fromEntries(Array.from({ length: count }, (_, index) => [`server-${index}`, entry]));
+}
+
+async function inTurn<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  for (const item of items) results.push(await work(item));
+  return results;
+}
