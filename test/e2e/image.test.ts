@@ -9,6 +9,8 @@ import { createHome } from "./helpers/home.ts";
 
 const home = createHome();
 const TAG = `localhost/sandpy-e2e:${process.pid}`;
+/** Packing a Python and two runs of pip take their time where much else runs. */
+const BUILD_MS = 240_000;
 const wheels = join(home.path, "wheels");
 
 beforeAll(async () => {
@@ -20,7 +22,7 @@ afterAll(async () => {
   home[Symbol.dispose]();
 });
 
-const image = (...args: string[]) => command(["image", ...args], { home });
+const image = (...args: string[]) => command(["image", ...args], { home, timeoutMs: BUILD_MS });
 
 /** What the Python that is packed here has, pip or not. */
 async function hasPip(): Promise<boolean> {
@@ -43,41 +45,48 @@ async function hasPip(): Promise<boolean> {
 }
 
 describe("sandpy image", () => {
-  test("builds one of this machine's Python with packages, of which a sandbox runs", async () => {
-    const lock = join(home.path, "image.lock");
-    const args = ["build", "--from-host", "--with", "sandpy-fixture", "--wheels", wheels, "--tag", TAG];
-    const first = await image(...args, "--lock", lock, "--json");
-    if (!(await hasPip())) {
-      expect(first).toMatchObject({ code: 4, stderr: expect.stringContaining("has no pip") });
-      return;
-    }
-    expect(first).toMatchObject({ code: 0 });
-    const built = JSON.parse(first.stdout);
-    expect(built).toMatchObject({
-      image: TAG,
-      env: `MCP_BRIDGE_IMAGE=${TAG}`,
-      built: true,
-      packages: ["sandpy-fixture 1.0"],
-      labels: { "io.sandpy.recipe": "from-host" },
-    });
-    expect(readFileSync(lock, "utf8")).toContain(`${built.lock[0]}\n`);
+  test(
+    "builds one of this machine's Python with packages, of which a sandbox runs",
+    async () => {
+      const lock = join(home.path, "image.lock");
+      const args = ["build", "--from-host", "--with", "sandpy-fixture", "--wheels", wheels, "--tag", TAG];
+      const first = await image(...args, "--lock", lock, "--json");
+      if (!(await hasPip())) {
+        expect(first).toMatchObject({ code: 4, stderr: expect.stringContaining("has no pip") });
+        return;
+      }
+      expect(first).toMatchObject({ code: 0 });
+      const built = JSON.parse(first.stdout);
+      expect(built).toMatchObject({
+        image: TAG,
+        env: `MCP_BRIDGE_IMAGE=${TAG}`,
+        built: true,
+        packages: ["sandpy-fixture 1.0"],
+        labels: { "io.sandpy.recipe": "from-host" },
+      });
+      expect(readFileSync(lock, "utf8")).toContain(`${built.lock[0]}\n`);
 
-    const script = home.write("job.py", "import sandpy_fixture\nprint(sandpy_fixture.VALUE)\n");
-    const run = await command(["run", script], { home, env: { MCP_BRIDGE_IMAGE: TAG } });
-    expect(run.stdout).toBe("42\n");
+      const script = home.write("job.py", "import sandpy_fixture\nprint(sandpy_fixture.VALUE)\n");
+      const run = await command(["run", script], { home, env: { MCP_BRIDGE_IMAGE: TAG } });
+      expect(run.stdout).toBe("42\n");
 
-    const again = JSON.parse((await image(...args, "--lock", lock, "--json")).stdout);
-    expect(again).toMatchObject({ built: false, id: built.id });
+      const again = JSON.parse((await image(...args, "--lock", lock, "--json")).stdout);
+      expect(again).toMatchObject({ built: false, id: built.id });
 
-    const { images } = JSON.parse((await image("list", "--json")).stdout);
-    expect(images).toContainEqual(
-      expect.objectContaining({ id: built.id, python: built.python, configured: false }),
-    );
+      const { images } = JSON.parse((await image("list", "--json")).stdout);
+      expect(images).toContainEqual(
+        expect.objectContaining({ id: built.id, python: built.python, configured: false }),
+      );
 
-    // On an image: pip runs in a container, without a network where wheels are given.
-    const onBase = ["build", "--base", TAG, "--with", "sandpy-fixture", "--wheels", wheels];
-    expect(await image(...onBase)).toMatchObject({ code: 4, stderr: expect.stringContaining("has no pip") });
-  });
+      // On an image pip runs in a container, and this one has none.
+      const onBase = ["build", "--base", TAG, "--with", "sandpy-fixture", "--wheels", wheels];
+      expect(await image(...onBase)).toMatchObject({
+        code: 4,
+        stderr: expect.stringContaining("has no pip"),
+      });
+    },
+    BUILD_MS,
+  );
 
   test("lists the image in use first, with its Python", async () => {
     const { stdout, code } = await image("list");

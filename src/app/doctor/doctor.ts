@@ -69,11 +69,23 @@ async function examineEngineAndSandbox(
   const { engine, findings, troubles } = await examineEngines(config, log, signal);
   if (engine === undefined) return findings;
   try {
-    const sandbox = await examineSandbox(engine, config, signal);
-    return [...findings, ...troubles(sandbox.didStart), ...sandbox.findings];
+    const { didStart, findings: seen } = await examineSandbox(engine, config, signal);
+    const inTheWay = troubles(didStart);
+    return [...findings, ...inTheWay, ...(inTheWay.some(isProblem) ? seen.map(afterTrouble) : seen)];
   } catch (error) {
     return [...findings, ...troubles(false), sandboxFailure(error)];
   }
+}
+
+function isProblem({ status }: Finding): boolean {
+  return status === "problem";
+}
+
+/** Where the cause is known, what fails for it needs no remedy of its own. */
+function afterTrouble(finding: Finding): Finding {
+  return finding.check === "sandbox" && isProblem(finding)
+    ? { ...finding, remedy: "Mend first what is said of the engine above.", command: undefined }
+    : finding;
 }
 
 function settingsFinding({ settingsFault, config }: Patient): Finding {

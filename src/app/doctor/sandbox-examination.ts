@@ -3,7 +3,7 @@ import type { ContainerEngine } from "../../container/engine.ts";
 import type { ImageFacts } from "../../container/image-facts.ts";
 import { BridgeError, toBridgeError } from "../../core/errors.ts";
 import type { ProbeRun } from "../probe/run-probe.ts";
-import { NOT_STARTED, viewSandbox } from "../probe/view-sandbox.ts";
+import { NOT_STARTED, type Viewing, viewSandbox } from "../probe/view-sandbox.ts";
 import { describeEngine } from "./engine-findings.ts";
 import { type Finding, findingOf } from "./finding.ts";
 import { tryLimits } from "./limit-findings.ts";
@@ -34,7 +34,11 @@ export async function examineSandbox(
     return { didStart: false, findings };
   }
   const shown = describeImage(config.image, image);
-  const started = await viewSandbox(first, config, signal);
+  const started = await viewOrFail(first, config, signal);
+  if (started instanceof BridgeError) {
+    const findings = [shown, ...(await describeEngine(first, signal)), findingOf("sandbox", started)];
+    return { didStart: false, findings };
+  }
   if ("failure" in started) {
     const findings = [
       shown,
@@ -64,6 +68,20 @@ async function describeOrRefuse(
     return await engine.images.describe(image, signal);
   } catch (error) {
     if (error instanceof BridgeError && error.code === "CONFIG_INVALID") return error;
+    throw error;
+  }
+}
+
+/** What was seen, how the start failed, or why it came to neither. */
+async function viewOrFail(
+  engine: ContainerEngine,
+  config: Config,
+  signal: AbortSignal,
+): Promise<Viewing | BridgeError> {
+  try {
+    return await viewSandbox(engine, config, signal);
+  } catch (error) {
+    if (error instanceof BridgeError && error.code !== "CANCELLED") return error;
     throw error;
   }
 }

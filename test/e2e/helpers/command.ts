@@ -10,6 +10,8 @@ export interface CommandOptions {
   /** Where it runs: the home by default. */
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** How long it may take; a minute by default. */
+  readonly timeoutMs?: number;
 }
 
 export interface CommandResult {
@@ -21,14 +23,14 @@ export interface CommandResult {
 /** Runs the binary to its end, with nothing at its stdin. */
 export async function command(
   args: readonly string[],
-  { home, cwd = home.path, env }: CommandOptions,
+  { home, cwd = home.path, env, timeoutMs = TIMEOUT_MS }: CommandOptions,
 ): Promise<CommandResult> {
   const { code, stdout, stderr } = await runChild({
     command: BINARY,
     args,
     env: bridgeEnv(home.path, env),
     cwd,
-    timeoutMs: TIMEOUT_MS,
+    timeoutMs,
     maxChars: MAX_CHARS,
   });
   return { code, stdout, stderr };
