@@ -165,12 +165,14 @@ function projectsMount({ engine, spec }: RunPlan, owner: string): string {
   return engine === "docker" ? `${mount},nr_inodes=${MAX_PROJECT_INODES}` : mount;
 }
 
-/** Ulimits of any container: an engine without the right to raise limits fails on its own defaults, not on these. */
+/** The ulimits of every container of ours. */
 export function processLimits({ engine, hardLimits }: Pick<RunPlan, "engine" | "hardLimits">): string[] {
   const openFiles = (wanted: number) => Math.min(wanted, hardLimits.openFiles ?? wanted);
   const ulimits = [
     "core=0:0",
-    // Never above the bridge's own.
+    // The engine mounts /dev/mqueue for everyone to write to; so nothing can be made there.
+    "msgqueue=0:0",
+    // An engine without the right to raise limits fails on its own defaults: ours are never above the bridge's own.
     `nofile=${openFiles(OPEN_FILES.soft)}:${openFiles(OPEN_FILES.hard)}`,
     // Counted per user over all sandboxes, so this is no limit of one sandbox: --pids-limit is. Docker's daemon has
     // limits of its own, which ours say nothing about.
@@ -189,8 +191,6 @@ function limits(plan: RunPlan): string[] {
     ...["--memory", String(memoryBytes), "--memory-swap", String(memoryBytes), "--pids-limit", String(pids)],
     ...(cpus === undefined ? [] : ["--cpus", String(cpus)]),
     ...(engine === "docker" ? ["--shm-size", String(SHM_BYTES)] : []),
-    // The engine mounts /dev/mqueue for everyone to write to; so nothing can be made there.
-    ...["--ulimit", "msgqueue=0:0"],
     ...processLimits(plan),
   ];
 }
