@@ -50,21 +50,20 @@ async function renderDone(
   const { plan, changes, moved, back, neighbours } = prepared;
   const { name } = found.target;
   const file = shortenHome(found.file, config.homeDir);
+  const would = isDryRun ? "would be " : "";
   const verb = { add: "added to", update: "updated in", remove: "removed from", none: "" }[plan.action];
   const lines = [
-    plan.action === "none"
-      ? `${name}: ${plan.note} (${file})`
-      : `${name}: ${isDryRun ? "would be " : ""}${verb} ${file}`,
+    plan.action === "none" ? `${name}: ${plan.note} (${file})` : `${name}: ${would}${verb} ${file}`,
   ];
   if (plan.action !== "none" && plan.note !== undefined) lines.push(`  ${plan.note}`);
   const { movedFile } = await import("../../discovery/install/move.ts");
   const own = shortenHome(movedFile(config, found), config.homeDir);
-  if (moved.length > 0) lines.push(`  moved to ${own}: ${moved.join(", ")}`);
+  if (moved.length > 0) lines.push(`  ${would}moved to ${own}: ${moved.join(", ")}`);
   if (move === true)
     for (const { name, reason } of neighbours)
       if (reason !== undefined) lines.push(`  ${name} stays there: ${reason}`);
   if (back !== undefined && back.back.length > 0)
-    lines.push(`  moved back from ${own}: ${back.back.join(", ")}`);
+    lines.push(`  ${would}moved back from ${own}: ${back.back.join(", ")}`);
   for (const { name, reason } of back?.stays ?? []) lines.push(`  ${name} was not moved back: ${reason}`);
   const text = lines.map((line) => `${printable(line)}\n`).join("");
   if (!isDryRun) return text;
@@ -72,7 +71,7 @@ async function renderDone(
   const diffs = await Promise.all(
     changes.map((change) => renderPreview(change, shortenHome(change.file.path, config.homeDir))),
   );
-  return text + diffs.join("").split("\n").map(printable).join("\n");
+  return text + diffs.join("").split("\n").map(printableLine).join("\n");
 }
 
 function describe({ found, prepared, failure }: Done) {
@@ -90,4 +89,9 @@ function describe({ found, prepared, failure }: Done) {
       reason: reason ?? null,
     })),
   };
+}
+
+/** A line of a file keeps its tabs; the line ends of Windows are not to be seen. */
+function printableLine(line: string): string {
+  return line.replace(/\r$/, "").split("\t").map(printable).join("\t");
 }

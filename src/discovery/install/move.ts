@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import * as z from "zod";
 import type { Config } from "../../config/config.ts";
+import { shortenHome } from "../../core/home-path.ts";
 import { OWN_CLIENT } from "../clients/table.ts";
 import { isObject, valueAt } from "../formats/document.ts";
 import type { Discovery, ServerDefinition } from "../server-definition.ts";
@@ -55,6 +56,7 @@ export async function listNeighbours(
   if (found.scope === "project") return []; // they are everybody's who works on it
   const { target } = found;
   const own = movedFile(config, found);
+  const shown = shortenHome(own, config.homeDir);
   const { document } = await loadOwn(own);
   return Object.entries(entries).flatMap(([name, value]): Neighbour[] => {
     if (name === ENTRY_NAME || !isObject(value)) return [];
@@ -77,10 +79,10 @@ export async function listNeighbours(
       there.kind === "server" &&
       there.off === undefined &&
       meansTheSame(there.definition, outcome.definition, listed);
-    if (!same) return stay(`it would mean something else in ${own}`);
+    if (!same) return stay(`it would mean something else in ${shown}`);
     const present = document.entries[name];
     if (present !== undefined && !Bun.deepEquals(present, entry))
-      return stay(`${own} has another server of that name`);
+      return stay(`${shown} has another server of that name`);
     return [{ name, reason: undefined, entry }];
   });
 }
@@ -195,6 +197,7 @@ export async function planMoveBack(
   const own = await loadOwn(movedFile(config, found));
   let { document } = own;
   let target = client.document ?? (await parseEditable(client.file.path, "", found.target.key));
+  const shown = shortenHome(own.file.path, config.homeDir);
   const back: string[] = [];
   const stays: { name: string; reason: string }[] = [];
   for (const [name, { text, sha256 }] of Object.entries(own.record[client.file.path] ?? {})) {
@@ -203,9 +206,7 @@ export async function planMoveBack(
     const isOurs = present !== undefined && hashOf(present) === sha256;
     if (!isThere && !isOurs) {
       const reason =
-        present === undefined
-          ? `it is no longer in ${own.file.path}`
-          : `it was changed in ${own.file.path} since`;
+        present === undefined ? `it is no longer in ${shown}` : `it was changed in ${shown} since`;
       stays.push({ name, reason });
     } else {
       if (!isThere) {
