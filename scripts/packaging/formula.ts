@@ -59,7 +59,7 @@ ${installed.join("")}    doc.install "NOTICE"
     # Without a container engine on PATH it must say so, with its own exit code.
     (testpath/"hello.py").write "print('hello')"
     refused = shell_output("PATH=#{testpath} #{bin}/sandpy run hello.py 2>&1", 4)
-    assert_match "ENGINE_NOT_FOUND", refused
+    assert_match "no container engine", refused
   end
 end
 `;
