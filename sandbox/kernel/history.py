@@ -106,7 +106,7 @@ def share(linecache: Any) -> None:
     for name, source in getattr(__loader__, "files", {}).items():
         origin = f"<sandpy>/{name}"
         if origin[:-3].replace("<sandpy>/", "_sandpy.") in sys.modules:
-            _cache[origin] = (len(source), None, source.splitlines(True), origin)
+            _cache[origin] = (source.__str__,)  # cut into lines when somebody wants one
 
 
 def install(inspect: Any) -> None:

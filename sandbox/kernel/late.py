@@ -49,7 +49,9 @@ class Watch:
         for name in list(hooks):
             if name in sys.modules:
                 hooks.pop(name)(sys.modules[name])
-        aio.modules = dict(sys.modules)
+        if not aio.modules:
+            aio.modules = dict(sys.modules)
+        aio.modules["__main__"] = sys.modules["__main__"]
         sys.meta_path.insert(0, self)  # type: ignore[arg-type]
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
@@ -159,5 +161,6 @@ def warm_up() -> None:
     """Imports in the supervisor, for all kernels that it forks from then on."""
     with Suppress(Exception):  # they can do without
         load_all()
+        aio.modules = dict(sys.modules)  # to make it counts one more reference to each: better once than in every kernel
     gc.collect()
     settle()
