@@ -220,6 +220,7 @@ main() {
   case "$dir" in */bin) install_share "$unpacked/share" "${dir%/bin}/share" ;; esac
   say "installed $dir/$binary: $installed"
   hint_path "$dir"
+  say "next: \"$dir/$binary\" doctor says what is missing"
 }
 
 # On the last line, so that a copy that was cut does nothing.

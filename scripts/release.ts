@@ -8,6 +8,7 @@ import { type Extras, packTarget, renderExtras } from "./packaging/contents.ts";
 import { changesOf, loadRelease, type Release } from "./packaging/facts.ts";
 import { formulaTargets, renderFormula } from "./packaging/formula.ts";
 import { renderInstaller } from "./packaging/installer.ts";
+import { signAdHoc } from "./packaging/mac-signature.ts";
 import { renderSbom } from "./packaging/sbom.ts";
 import { archiveName, selectTargets, type Target } from "./packaging/targets.ts";
 
@@ -91,6 +92,8 @@ async function buildTarget(release: Release, target: Target, extras: Extras): Pr
   const started = performance.now();
   const binary = join(OUT, target.os === "windows" ? ".sandpy.exe" : ".sandpy");
   await compileBinary({ outfile: binary, commit: release.commit, target: target.bun });
+  // Bun signs for arm64 alone, and leaves in the other what fits its own runtime.
+  if (target.os === "darwin") writeFileSync(binary, signAdHoc(readFileSync(binary), "sandpy"));
   const file = await packTarget({ target, binary, extras, modified: release.date, folder: OUT });
   rmSync(binary);
   const megabytes = (statSync(file).size / 1e6).toFixed(1);
