@@ -11,6 +11,7 @@ import platform
 import site
 import socket
 import sys
+from pathlib import Path
 
 UNREACHABLE = "192.0.2.1"  # reserved for documentation (RFC 5737): nobody answers there, wherever this runs
 UNREACHABLE_6 = "2001:db8::1"  # RFC 3849
@@ -19,7 +20,7 @@ CLONE_NEWUSER = 0x10000000
 FAMILIES = {"AF_NETLINK": 16, "AF_PACKET": 17, "AF_ALG": 38, "AF_VSOCK": 40}
 OWN_FOLDERS = ("/tmp", "/workspace", "/projects", "/dev/shm")
 OTHER_FOLDERS = ("/", "/etc", "/usr", "/opt", "/home", "/root", "/run", "/var", "/var/tmp", "/dev", "/sys", "/mnt")
-ENGINE_SOCKETS = ("/run/docker.sock", "/var/run/docker.sock", "/run/podman/podman.sock", "/run/containerd/containerd.sock")
+ENGINE_SOCKETS = ("/run/docker.sock", "/var/run/docker.sock", "/run/podman/podman.sock")
 NEEDED_MODULES = ("asyncio", "ctypes", "json", "select", "socket", "sqlite3", "ssl", "zlib")
 KNOWN_PACKAGES = ("numpy", "pandas", "matplotlib", "scipy", "PIL", "requests")
 STATUS_KEYS = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb", "NoNewPrivs", "Seccomp")
@@ -39,7 +40,7 @@ def refusal(action) -> "str | None":  # noqa: ANN001
 def text_of(path: str) -> str:
     """A file's text; empty where it cannot be read."""
     try:
-        with open(path, errors="replace") as stream:
+        with Path(path).open(errors="replace") as stream:
             return stream.read()
     except OSError:
         return ""
@@ -76,11 +77,11 @@ def make_user_namespace() -> "str | None":
 
 def write_in(folder: str) -> "str | None":
     """Tries to make a file, which it removes."""
-    path = os.path.join(folder, ".sandpy-doctor")
+    path = Path(folder) / ".sandpy-doctor"
 
     def act() -> None:
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        os.unlink(path)
+        os.close(os.open(str(path), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        path.unlink()
 
     return refusal(act)
 
@@ -98,7 +99,7 @@ def flags_of(folder: str) -> "dict | None":
 def foreign_folders() -> list:
     """The folders that a sandbox has no business in: some of the image, and what is mounted."""
     mounted = [line.split()[4] for line in text_of("/proc/self/mountinfo").splitlines() if len(line.split()) > 4]
-    folders = [path for path in mounted if os.path.isdir(path) and not path.startswith("/proc")]
+    folders = [path for path in mounted if Path(path).is_dir() and not path.startswith("/proc")]
     return [path for path in sorted({*OTHER_FOLDERS, *folders}) if path not in OWN_FOLDERS][:200]
 
 
@@ -132,7 +133,7 @@ def look() -> dict:
         },
         # In the host's network namespace these would be the host's, and could be spoken to.
         "abstract_sockets": sum(" @" in line for line in text_of("/proc/net/unix").splitlines()),
-        "engine_sockets": [path for path in ENGINE_SOCKETS if os.path.exists(path)],
+        "engine_sockets": [path for path in ENGINE_SOCKETS if Path(path).exists()],
         "user_namespace": make_user_namespace(),
         "root": flags_of("/"),
         "folders": {path: flags_of(path) for path in OWN_FOLDERS},

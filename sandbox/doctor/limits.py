@@ -1,6 +1,6 @@
 """
-Tries the limits of a sandbox, for `sandpy doctor`: makes processes, then memory, until it is stopped or has had twice as
-much as it should get. Each line that it prints is a JSON object; the container may be killed before the last one.
+Tries the limits of a sandbox, for `sandpy doctor`: makes processes, then takes memory, until it is stopped or has twice
+of what it should get. Each line that it prints is a JSON object; the container may be killed before the last one.
 """
 
 import errno
@@ -8,6 +8,7 @@ import json
 import os
 import signal
 import sys
+from pathlib import Path
 
 STEP = 1 << 20
 PAGE = 4096
@@ -60,7 +61,7 @@ def try_memory(most: int) -> None:
 def take_memory(most: int, writer: int) -> None:
     """Touches every page, and says one byte for each MiB."""
     try:
-        with open("/proc/self/oom_score_adj", "w") as stream:
+        with Path("/proc/self/oom_score_adj").open("w") as stream:
             stream.write("1000")  # rather this process than its parent, which is to tell
     except OSError:
         pass  # it is the biggest all the same

@@ -3,8 +3,8 @@ Installs packages for an image of the sandbox, and prints them as a tar: behind 
 they are of, with their hashes. It runs in a container of the image that they are for, or on the machine whose Python is
 packed; it reads no stdin but wheels. The same wheels give the same bytes.
 
-    install.py OPTIONS       JSON: requirements (lines as pip takes them), target (the folder that the tar is for), wheels
-                             (a folder, "-" for those on stdin, or null for an index), locked (requirements have hashes)
+    install.py OPTIONS     JSON: requirements (lines as pip takes them), target (the folder that the tar is for), wheels
+                           (a folder, "-" for those on stdin, or null for an index), locked (requirements have hashes)
 
 On stdin each wheel is a line of JSON, {"name", "size"}, and so many bytes.
 """
@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+from pathlib import Path
 
 PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input")
 BLOCK = 1 << 20
@@ -34,12 +35,12 @@ def pip(*arguments: str) -> None:
         sys.exit(code)
 
 
-def receive(folder: str) -> None:
+def receive(folder: Path) -> None:
     """Takes the wheels on stdin."""
     stream = sys.stdin.buffer
     for line in iter(stream.readline, b""):
         header = json.loads(line.decode())
-        with open(os.path.join(folder, os.path.basename(header["name"])), "wb") as wheel:
+        with (folder / Path(header["name"]).name).open("wb") as wheel:
             left = header["size"]
             while left > 0:
                 block = stream.read(min(left, BLOCK))
@@ -49,48 +50,49 @@ def receive(folder: str) -> None:
                 left -= len(block)
 
 
-def download(options: dict, folder: str, work: str) -> None:
+def download(options: dict, folder: Path, work: Path) -> None:
     """Puts the wheels of the requirements and of all that they need into a folder."""
-    requirements = os.path.join(work, "requirements.txt")
-    with open(requirements, "w") as stream:
-        stream.write("\n".join(options["requirements"]) + "\n")
+    requirements = work / "requirements.txt"
+    requirements.write_text("\n".join(options["requirements"]) + "\n")
     source = options["wheels"]
     if source == "-":
-        source = os.path.join(work, "given")
-        os.mkdir(source)
-        receive(source)
+        given = work / "given"
+        given.mkdir()
+        receive(given)
+        source = str(given)
     places = [] if source is None else ["--no-index", "--find-links", source]
     hashes = ["--require-hashes"] if options["locked"] else []
     # Built packages alone: what builds one runs code of its own, and needs compilers.
-    pip("download", "--quiet", "--only-binary", ":all:", "--dest", folder, *places, *hashes, "--requirement", requirements)
+    built = ("--only-binary", ":all:")
+    pip("download", "--quiet", *built, *places, *hashes, "--dest", str(folder), "--requirement", str(requirements))
 
 
-def lock(folder: str) -> list:
+def lock(folder: Path) -> list:
     """Exact requirements for the wheels of a folder, with their hashes."""
     lines = []
-    for name in sorted(os.listdir(folder)):
-        with open(os.path.join(folder, name), "rb") as wheel:
-            digest = hashlib.sha256()
-            for block in iter(lambda wheel=wheel: wheel.read(BLOCK), b""):
+    for path in sorted(folder.iterdir()):
+        digest = hashlib.sha256()
+        with path.open("rb") as wheel:
+            while block := wheel.read(BLOCK):
                 digest.update(block)
-        package, version = name.split("-")[:2]
-        lines.append("{}=={} --hash=sha256:{}".format(package.replace("_", "-").lower(), version, digest.hexdigest()))
+        package, version = path.name.split("-")[:2]
+        lines.append(f"{package.replace('_', '-').lower()}=={version} --hash=sha256:{digest.hexdigest()}")
     return lines
 
 
-def write(folder: str) -> None:
+def write(folder: Path) -> None:
     """Prints a folder as a tar: sorted, owned by root, without time stamps."""
     with tarfile.open(fileobj=sys.stdout.buffer, mode="w|", format=tarfile.PAX_FORMAT) as tar:
         for parent, folders, names in os.walk(folder):
             folders.sort()
             for name in sorted([*folders, *names]):
-                path = os.path.join(parent, name)
-                info = tar.gettarinfo(path, os.path.relpath(path, folder))
+                path = Path(parent, name)
+                info = tar.gettarinfo(path, str(path.relative_to(folder)))
                 info.uid = info.gid = info.mtime = 0
                 info.uname = info.gname = ""
                 info.mode = 0o755 if info.isdir() or info.mode & 0o100 else 0o644
                 if info.isreg():
-                    with open(path, "rb") as stream:
+                    with path.open("rb") as stream:
                         tar.addfile(info, stream)
                 else:
                     tar.addfile(info)
@@ -101,17 +103,18 @@ def main() -> None:
     options = json.loads(sys.argv[1])
     if importlib.util.find_spec("pip") is None:
         sys.exit(EXIT_NO_PIP)
-    work = tempfile.mkdtemp(prefix="sandpy-install-")
+    work = Path(tempfile.mkdtemp(prefix="sandpy-install-"))
     try:
-        wheels, site = os.path.join(work, "wheels"), os.path.join(work, "site")
-        os.mkdir(wheels)
-        os.mkdir(site)
+        wheels, site = work / "wheels", work / "site"
+        wheels.mkdir()
+        site.mkdir()
         download(options, wheels, work)
         lines = lock(wheels)
         # By name and not by file, which pip would note down with its path.
         names = [line.split()[0] for line in lines]
-        pip("install", "--quiet", "--no-index", "--find-links", wheels, "--no-deps", "--no-compile", "--target", site, *names)
-        shutil.rmtree(os.path.join(site, "bin"), ignore_errors=True)  # they name the interpreter that ran this
+        places = ("--no-index", "--find-links", str(wheels), "--target", str(site))
+        pip("install", "--quiet", "--no-deps", "--no-compile", *places, *names)
+        shutil.rmtree(site / "bin", ignore_errors=True)  # they name the interpreter that ran this
         # The sandbox cannot write byte code: without it each start would compile again.
         mode = py_compile.PycInvalidationMode.UNCHECKED_HASH
         compileall.compile_dir(

@@ -76,13 +76,21 @@ export interface ChildResult extends ChildExit {
 
 /**
  * Runs a process to its end and collects at most `maxChars` of its stdout (head and tail; 1 Mi by default). After
- * `timeoutMs` it is killed and the promise rejects.
+ * `timeoutMs` it is killed and the promise rejects; when `signal` aborts it is killed, which its exit says.
  */
 export async function runChild(
-  options: ChildOptions & { readonly timeoutMs: number; readonly maxChars?: number },
+  options: ChildOptions & {
+    readonly timeoutMs: number;
+    readonly maxChars?: number;
+    readonly signal?: AbortSignal;
+  },
 ): Promise<ChildResult> {
   const child = await startChild(options);
   child.endInput();
+  const { signal } = options;
+  const stop = () => child.kill("SIGKILL");
+  signal?.addEventListener("abort", stop, { once: true });
+  if (signal?.aborted === true) stop();
   const stdout = new BoundedText(options.maxChars ?? 1 << 20);
   const collect = async () => {
     const decoder = new TextDecoder();
@@ -97,7 +105,8 @@ export async function runChild(
     );
     return { ...exit, stdout: stdout.toString(), stderr: child.stderrText() };
   } finally {
-    child.kill("SIGKILL");
+    signal?.removeEventListener("abort", stop);
+    stop();
   }
 }
 

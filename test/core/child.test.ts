@@ -76,6 +76,17 @@ describe("startChild", () => {
 });
 
 describe("runChild", () => {
+  test("ends what it runs when it is told to", async () => {
+    const stop = new AbortController();
+    const running = runChild({
+      ...shell("exec sleep 60"),
+      timeoutMs: 30_000,
+      signal: stop.signal,
+      onSpawn: () => stop.abort(),
+    });
+    expect(await running).toMatchObject({ code: null, signal: "SIGKILL" });
+  });
+
   test("collects the output of a program", async () => {
     const result = await runChild({ ...shell("echo out; echo err >&2; exit 5"), timeoutMs: 5000 });
     expect(result).toEqual({ code: 5, signal: null, stdout: "out\n", stderr: "err" });

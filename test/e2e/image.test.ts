@@ -111,6 +111,10 @@ describe("sandpy image", () => {
     [["build", "--from-host", "--apt", "git"], /exclude each other/],
     [["build", "--with", "numpy", "--python", "/x"], /goes with --from-host alone/],
     [["build", "--from-host", "--with", "six", "--wheels", "/nowhere"], /"\/nowhere" cannot be read/],
+    [
+      ["build", "--from-host", "--python", "/nowhere/python3"],
+      /no CPython 3\.9 or newer at "\/nowhere\/python3"/,
+    ],
     [["build", "--containerfile", "/nowhere/Containerfile"], /cannot be read/],
     [["build", "--with", "numpy", "--network", "--privileged"], /needs a value/],
   ])("refuses %j", async (args, message) => {

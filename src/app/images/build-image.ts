@@ -114,8 +114,8 @@ export async function buildImage(
 }
 
 async function buildFromHost(shop: Workshop): Promise<ReadyImage> {
-  const { request, folder, config } = shop;
-  const packer = await HostPacker.create({ folder, wanted: request.python, env: config.env });
+  const { request, folder, config, signal } = shop;
+  const packer = await HostPacker.create({ folder, wanted: request.python, env: config.env, signal });
   const python = await packer.describe();
   const options = await installOptions(shop, python.packages, request.wheels ?? null);
   const lock =
@@ -125,7 +125,7 @@ async function buildFromHost(shop: Workshop): Promise<ReadyImage> {
           await packer.startInstaller(python, folder, options, shop.onLine),
           [],
           join(folder, PACKAGES_TAR),
-          shop.signal,
+          signal,
         );
   const ingredients: Ingredients = {
     kind: "from-host",

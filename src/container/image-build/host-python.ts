@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { isAbsolute } from "node:path";
 import { type Child, runChild, startChild } from "../../core/child.ts";
 import { BridgeError } from "../../core/errors.ts";
 import { lastLine } from "../engine-call.ts";
@@ -23,30 +23,35 @@ export interface HostPython {
   readonly fingerprint: string;
 }
 
-/** Packs this machine's own Python, with programs in `folder`, which is the caller's. */
+/** What a {@link HostPacker} needs. */
+export interface HostPackerOptions {
+  /** For programs and what they make; the caller removes it. */
+  readonly folder: string;
+  /** The interpreter to pack; `undefined` for the best one. */
+  readonly wanted: string | undefined;
+  readonly env: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+}
+
+/** Packs this machine's own Python. */
 export class HostPacker {
   readonly #program: string;
   readonly #python: string;
   readonly #wanted: readonly string[];
   readonly #env: Readonly<Record<string, string>>;
+  readonly #signal: AbortSignal;
 
-  private constructor(program: string, python: string, wanted: string | undefined, env: HostPacker["env"]) {
+  private constructor(program: string, python: string, { wanted, env, signal }: HostPackerOptions) {
     this.#program = program;
     this.#python = python;
     this.#wanted = wanted === undefined ? [] : ["--python", wanted];
-    this.#env = env;
+    // Older Pythons would write the same code in different bytes.
+    this.#env = { ...env, PYTHONHASHSEED: "0" };
+    this.#signal = signal;
   }
 
-  get env(): Readonly<Record<string, string>> {
-    return this.#env;
-  }
-
-  /** `wanted` is an interpreter to take; without it the best one is. Throws `IMAGE_BUILD_FAILED` without any Python. */
-  static async create(options: {
-    readonly folder: string;
-    readonly wanted: string | undefined;
-    readonly env: Readonly<Record<string, string>>;
-  }): Promise<HostPacker> {
+  /** Throws `IMAGE_BUILD_FAILED` without any Python. */
+  static async create(options: HostPackerOptions): Promise<HostPacker> {
     const { folder, wanted, env } = options;
     if (process.platform !== "linux") {
       throw new BridgeError(
@@ -57,13 +62,10 @@ export class HostPacker {
         },
       );
     }
-    for (const name of wanted === undefined ? PACKERS : [wanted, ...PACKERS]) {
-      const path = name.startsWith("/") ? name : await findProgram(name, env);
-      if (path === undefined) continue;
-      return new HostPacker(await writeProgram("packHost", folder), path, wanted, {
-        ...env,
-        PYTHONHASHSEED: "0", // older Pythons would write the same code in different bytes
-      });
+    // The packer itself may run on another interpreter than the one that is packed.
+    for (const name of wanted === undefined ? PACKERS : [...PACKERS, wanted]) {
+      const path = isAbsolute(name) ? name : await findProgram(name, env);
+      if (path !== undefined) return new HostPacker(await writeProgram("packHost", folder), path, options);
     }
     throw new BridgeError(
       "IMAGE_BUILD_FAILED",
@@ -101,7 +103,7 @@ export class HostPacker {
     return startChild({
       command: python.executable,
       args: ["-B", program, JSON.stringify(options)],
-      env: { ...this.#env, TMPDIR: join(folder) },
+      env: { ...this.#env, TMPDIR: folder },
       ownGroup: true,
       onStderr: (text) => onLine(lastLine(text)),
     });
@@ -113,8 +115,10 @@ export class HostPacker {
       args: ["-B", this.#program, ...args, ...this.#wanted],
       env: this.#env,
       timeoutMs,
+      signal: this.#signal,
     });
     if (code === 0) return stdout;
+    if (this.#signal.aborted) throw new BridgeError("CANCELLED", "building the image was cancelled");
     throw new BridgeError(
       "IMAGE_BUILD_FAILED",
       `packing this machine's Python failed (${code}): ${lastLine(stderr)}`,
