@@ -20,6 +20,7 @@ import type { Connection, ConnectionOptions, SessionPeers } from "./connection.t
 import { logEvents } from "./event-log.ts";
 import type { HttpServing } from "./http-service.ts";
 import { KernelLauncher, type KernelLauncherOptions } from "./kernel-launcher.ts";
+import { loadTracing } from "./load-tracing.ts";
 import type { SessionRooms } from "./open-session.ts";
 import { createServerNames } from "./server-names.ts";
 import { serveOnceSpokenTo } from "./stdio-service.ts";
@@ -82,14 +83,14 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
   let stopLogging = logEvents(events, log, "debug");
   // Closed last: by then all that is traced is over.
   let tracing: Promise<ClosableTracing | undefined> | undefined;
-  const loadTracing = () => {
-    tracing ??= loadTracingOf(config, log);
+  const getTracing = () => {
+    tracing ??= loadTracing(config, log);
     return tracing;
   };
   scope.add("the traces", async () => (await tracing)?.close());
   let upstream: Promise<Upstream> | undefined;
   const loadUpstream = () => {
-    upstream ??= Promise.all([import("./open-upstream.ts"), loadTracing()]).then(
+    upstream ??= Promise.all([import("./open-upstream.ts"), getTracing()]).then(
       ([{ openUpstream }, traces]) => openUpstream(config, { log, selfPath, events, tracing: traces }),
     );
     return upstream;
@@ -137,7 +138,7 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
         loadUpstream(),
         loadMemory(),
       ]);
-      const traces = await loadTracing();
+      const traces = await getTracing();
       const shared = { config, log, events, tracing: traces, upstream: upstreamServers, memory: kept };
       const peers: SessionPeers = new WeakMap();
       const handles = opening.createHandles(shared, pool, peers);
@@ -169,7 +170,7 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
     defaults: { timeoutSeconds: config.timeoutMs / 1000, maxTimeoutSeconds: config.maxTimeoutMs / 1000 },
     outputMode: config.outputMode,
     log,
-    tracing: await loadTracing(),
+    tracing: await getTracing(),
     servers: createServerNames(upstreamServers),
     manual: MANUAL,
   });
@@ -264,11 +265,4 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
     close,
     [Symbol.asyncDispose]: close,
   };
-}
-
-/** The SDK of OpenTelemetry is loaded for those who want traces. */
-async function loadTracingOf({ tracing }: Config, log: Log): Promise<ClosableTracing | undefined> {
-  if (tracing === undefined) return undefined;
-  const { createTracing } = await import("./tracing.ts");
-  return createTracing(tracing, { log });
 }

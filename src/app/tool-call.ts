@@ -3,6 +3,7 @@ import { BridgeError } from "../core/errors.ts";
 import type { ToolResult, ToolSummary, WhileAsking } from "../kernel/host-tools.ts";
 import { TimeLimit } from "../session/time-limit.ts";
 import type { ClientPeer } from "../upstream/client-peer.ts";
+import { loadTracing } from "./load-tracing.ts";
 import { openUpstream, type UpstreamPorts } from "./open-upstream.ts";
 
 type Arguments = Readonly<Record<string, unknown>>;
@@ -46,7 +47,8 @@ export async function callOneTool(
     request: (message, until) => whileAsking(() => peer.request(message, until)),
   };
   try {
-    await using upstream = openUpstream(config, ports);
+    await using tracing = await loadTracing(config, ports.log);
+    await using upstream = openUpstream(config, { ...ports, tracing });
     upstream.welcome(asked);
     const tools = upstream.openSession(() => asked);
     tools.beginRun();

@@ -192,8 +192,9 @@ class AttachableEvents implements KernelEvents {
     this.#taker?.onDied(...death);
   }
 
-  onRejected(reason: string): void {
-    this.#taker?.onRejected?.(reason);
+  onRejected(...[reason, say]: Parameters<KernelEvents["onRejected"]>): void {
+    if (this.#taker === undefined) say();
+    else this.#taker.onRejected(reason, say);
   }
 
   onEnded(...end: Parameters<KernelEvents["onEnded"]>): void {

@@ -13,14 +13,14 @@ export const COLLECT_BYTES = 16 * 1024 * 1024;
 /**
  * Reads frames from the sandbox until its output ends and hands each to `onLine`, with what it costs in memory and in order; where
  * that returns a promise, nothing more is read until it settles, which in the end blocks the writer. Lines that are not
- * frames are dropped, and `onInvalid` told why. Returns why it stopped: the stream ended, or a line was longer than the protocol allows (the
+ * frames are dropped, and `onInvalid` told why, and how to say so in the log. Returns why it stopped: the stream ended, or a line was longer than the protocol allows (the
  * supervisor cuts such lines of the kernel itself, so it is no longer what we started).
  */
 export async function readFrames(
   stdout: AsyncIterable<Uint8Array>,
   onLine: (line: IncomingLine, cost: number) => void | Promise<void>,
   log: Log,
-  onInvalid: (reason: string) => void = () => undefined,
+  onInvalid: (reason: string, say: () => void) => void = (_reason, say) => say(),
 ): Promise<"ended" | "overflow"> {
   const splitter = new LineSplitter(MAX_FRAME_BYTES + 16);
   let invalid = 0;
@@ -40,8 +40,9 @@ export async function readFrames(
         if (wait !== undefined) await wait; // always awaiting would cost a turn of the event loop for each frame
       } else {
         invalid += 1;
-        onInvalid(parsed.invalid);
-        if (invalid <= MAX_LOGGED) log.warning("dropped a line from the sandbox", { reason: parsed.invalid });
+        const isSaid = invalid <= MAX_LOGGED;
+        const reason = parsed.invalid;
+        onInvalid(reason, () => isSaid && log.warning("dropped a line from the sandbox", { reason }));
       }
       if (performance.now() - busySince > MAX_BUSY_MS) {
         await nextTurn();

@@ -44,8 +44,8 @@ export interface KernelEvents {
   onRpc(frame: RpcFrame, cost: number): void;
   /** The Python process is gone and its state with it; the sandbox has a fresh one, in which an execution goes on. */
   onDied(frame: DiedFrame, isDuringExecution: boolean): void;
-  /** What the sandbox sent was no frame, and was dropped. */
-  onRejected?(reason: string): void;
+  /** What the sandbox sent was no frame, and was dropped; `say` writes that to the log, as long as it is worth it. */
+  onRejected(reason: string, say: () => void): void;
   /** The sandbox is gone for good. Called once. `cause`: we stopped it, it broke the protocol, or it ended by itself. */
   onEnded(reason: string, cause: "stopped" | "protocol" | "ended"): void;
 }
@@ -240,10 +240,10 @@ class FrameKernel implements Kernel {
       sandbox.stdout,
       (line, cost) => this.#dispatch(line, cost),
       log,
-      (reason) => events.onRejected?.(reason),
+      (reason, say) => events.onRejected(reason, say),
     ).catch(() => "ended" as const);
     if (stop === "overflow") {
-      events.onRejected?.("a line longer than the protocol allows");
+      events.onRejected("a line longer than the protocol allows", () => undefined); // its end says it
       this.#end("it sent a line longer than the protocol allows", undefined, "protocol");
       await this.close().catch((error) => log.error("could not stop a sandbox", { error: String(error) }));
     } else {

@@ -305,7 +305,10 @@ class PythonSession implements Session {
         if (kernel === undefined) return;
         void withinRun(this.#context, () => this.#desk.serve(frame, cost, (line) => kernel.reply(line)));
       },
-      onRejected: (reason) => this.#reporter.emit({ kind: "frame-rejected", reason }),
+      onRejected: (reason, say) => {
+        this.#reporter.emit({ kind: "frame-rejected", reason });
+        withinRun(this.#context, say);
+      },
       onDied: (frame, isDuringExecution) => {
         this.#forget("Python was restarted");
         // A reset between executions is what a session without state has after each: nothing went wrong.

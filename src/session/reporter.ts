@@ -77,12 +77,10 @@ export class SessionReporter {
   /** Begins to watch a sandbox that is being started. */
   sandbox(): SandboxReporter {
     const startingAt = performance.now();
-    const span = this.#tracing?.start({
-      name: "start sandbox",
-      kind: "internal",
-      attributes: { "sandpy.session.id": this.#ref.sessionId },
-      parent: currentRun().trace,
-    });
+    const { trace: parent } = currentRun();
+    const attributes = { "sandpy.session.id": this.#ref.sessionId };
+    const span =
+      parent && this.#tracing?.start({ name: "start sandbox", kind: "internal", attributes, parent });
     let state: "starting" | "started" | "stopped" = "starting";
     return {
       started: (fromPool) => {

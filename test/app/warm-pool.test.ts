@@ -25,6 +25,7 @@ const silent: KernelEvents = {
   onDisplay: () => undefined,
   onSpilled: () => undefined,
   onDied: () => undefined,
+  onRejected: (_reason, say) => say(),
   onEnded: () => undefined,
 };
 const live = () => new AbortController().signal;

@@ -196,6 +196,22 @@ describe("over HTTP", () => {
   });
 });
 
+test("a call of the command line is traced too", async () => {
+  await using collector = startCollector();
+  const { code } = await runChild({
+    command: BINARY,
+    args: ["call", "fx", "get", "secret=hush"],
+    env: bridgeEnv(home.path, sentTo(collector)),
+    cwd: home.path,
+    timeoutMs: 60_000,
+  });
+  expect(code).toBe(0);
+  expect(collector.spans).toMatchObject([
+    { name: "tools/call get", kind: "client", parentSpanId: undefined },
+  ]);
+  expect(lastMeta()["traceparent"]).toContain(String(collector.spans[0]?.spanId));
+});
+
 test("a program of the command line is traced too, and what has no collector says nothing of traces", async () => {
   await using collector = startCollector();
   const file = home.write("program.py", CODE);

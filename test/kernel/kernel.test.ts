@@ -34,6 +34,7 @@ async function start(script: string, helloDeadlineMs = 5000): Promise<Started> {
     onDisplay: (frame) => events.push(`display ${frame.mime} ${frame.data}`),
     onSpilled: (frame) => events.push(`spilled ${frame.name} ${frame.path}`),
     onRpc: (frame) => events.push(`rpc ${frame.id} ${frame.method}`),
+    onRejected: (_reason, say) => say(),
     onDied: (frame) => events.push(`died ${frame.generation} ${frame.reason}`),
     onEnded: (reason) => ended.resolve(reason),
   };

@@ -111,6 +111,29 @@ describe("a session tells", () => {
     expect(kinds()).not.toContain("kernel-died");
   });
 
+  test("for which run a line from the sandbox was dropped", async () => {
+    const host = createHostKernels();
+    const logged: unknown[] = [];
+    let reject = () => {};
+    const kernels: SessionOptions["kernels"] = {
+      start(events, signal) {
+        reject = () => events.onRejected("no frame", () => logged.push(currentRun()));
+        return host.start(events, signal);
+      },
+    };
+    const { session, ref, last } = openSession({ kernels });
+    const code = "print('now', flush=True)\nimport time\ntime.sleep(0.3)";
+    await session.execute(
+      { code, servers: [], timeoutMs: 10_000, onOutput: () => reject() },
+      new AbortController().signal,
+    );
+    reject();
+    const { executionId } = last("execution-ended") as { executionId: string };
+    const own = { sessionId: ref.sessionId, callerId: "ann" };
+    expect(logged).toEqual([{ ...own, executionId }, own]);
+    expect(last("frame-rejected")).toMatchObject({ reason: "no frame", ...ref });
+  });
+
   test("of no end of a sandbox that did not start", async () => {
     const kernels = {
       start: async () => {

@@ -24,6 +24,9 @@ const REQUEST_HEADERS = [
   "Mcp-Name",
   "Mcp-Protocol-Version",
   "Mcp-Session-Id",
+  "Traceparent",
+  "Tracestate",
+  "X-Request-Id",
 ];
 const ANSWER_HEADERS = ["Mcp-Session-Id", "Retry-After", "WWW-Authenticate", "X-Request-Id"];
 const REQUEST_ID = /^[\w.:-]{1,64}$/;

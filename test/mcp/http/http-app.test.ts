@@ -186,7 +186,8 @@ describe("a page of another site", () => {
       headers: { origin: ORIGIN, "access-control-request-method": "POST" },
     });
     expect([preflight.status, preflight.headers.get("access-control-allow-origin")]).toEqual([204, ORIGIN]);
-    expect(preflight.headers.get("access-control-allow-headers")).toContain("Mcp-Session-Id");
+    const allowed = preflight.headers.get("access-control-allow-headers");
+    for (const name of ["Mcp-Session-Id", "Traceparent"]) expect(allowed).toContain(name);
     const answer = await post({ ...BEARER, origin: ORIGIN });
     expect([answer.status, answer.headers.get("access-control-allow-origin")]).toEqual([200, ORIGIN]);
     expect(answer.headers.get("access-control-expose-headers")).toContain("Mcp-Session-Id");
