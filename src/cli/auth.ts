@@ -13,7 +13,8 @@ import { openBrowser } from "./open-browser.ts";
 import { print, printJson } from "./output.ts";
 import { commandLine, printable } from "./printable.ts";
 import { stoppable } from "./stoppable.ts";
-import { renderTable, terminalWidth } from "./table.ts";
+import type { Style } from "./style.ts";
+import { renderTable, screenOf } from "./table.ts";
 
 const TRY_MS = 30_000;
 
@@ -115,12 +116,13 @@ async function listStates(
       states.map(({ server, state }) => describe(server, state)),
     );
   if (states.length === 0) return print(io, "No server is reached by URL, so there is none to sign in to.\n");
+  const screen = screenOf(io);
   const rows = states.map(({ server, state }) => [
     printable(server.name),
-    renderState(state),
+    renderState(state, screen.style),
     commandLine(safeWordsOf(server, config.env)),
   ]);
-  const table = renderTable(COLUMNS, rows, terminalWidth(io.stdout)).join("\n");
+  const table = renderTable(COLUMNS, rows, screen).join("\n");
   const isDone = states.every(({ state }) => state.kind === "signed-in");
   return print(
     io,
@@ -128,15 +130,15 @@ async function listStates(
   );
 }
 
-function renderState(state: SignInState): string {
+function renderState(state: SignInState, { green, red, yellow }: Style): string {
   switch (state.kind) {
     case "signed-in": {
-      if (state.canRenew || state.expiresAt === undefined) return "signed in";
+      if (state.canRenew || state.expiresAt === undefined) return green("signed in");
       const until = new Date(state.expiresAt).toISOString().slice(0, 16).replace("T", " ");
-      return state.expiresAt < Date.now() ? "ended" : `signed in until ${until} UTC`;
+      return state.expiresAt < Date.now() ? red("ended") : green(`signed in until ${until} UTC`);
     }
     case "needed":
-      return "sign-in needed";
+      return yellow("sign-in needed");
     case "none":
       return "-";
   }

@@ -9,7 +9,7 @@ import { createLog } from "../core/log.ts";
 import { type CliContext, type CliIo, STOP_SIGNALS, type StopSignal } from "./context.ts";
 import { print, printJson } from "./output.ts";
 import { addressed, printable } from "./printable.ts";
-import { terminalWidth } from "./table.ts";
+import { type Screen, screenOf, wrapText } from "./table.ts";
 
 const EXIT_PROBLEM = 1;
 
@@ -39,7 +39,7 @@ async function doctor(json: boolean, { io }: CliContext): Promise<number> {
     const isWell = findings.every(({ status }) => status !== "problem");
     const written = json
       ? await printJson(io, describe(findings))
-      : await print(io, render(findings, terminalWidth(io.stdout)));
+      : await print(io, render(findings, screenOf(io)));
     return isWell ? written : EXIT_PROBLEM;
   } catch (error) {
     if (stopped !== undefined) return 128 + STOP_SIGNALS[stopped];
@@ -97,19 +97,20 @@ function describe(findings: readonly Finding[]) {
   };
 }
 
-function render(findings: readonly Finding[], width: number | undefined): string {
+function render(findings: readonly Finding[], { width, style }: Screen): string {
   const statusWidth = Math.max(...findings.map(({ status }) => status.length));
   const checkWidth = Math.max(...findings.map(({ check }) => check.length));
-  const indent = " ".repeat(statusWidth + checkWidth + 4);
+  const indent = statusWidth + checkWidth + 4;
+  const pad = " ".repeat(indent);
+  const paint = { ok: style.green, warning: style.yellow, problem: style.red, skipped: style.dim } as const;
   const lines = findings.flatMap(({ check, status, found, remedy, command }) => {
-    const head = `${status.padEnd(statusWidth)}  ${check.padEnd(checkWidth)}  `;
-    const mends = [
-      ...(remedy === undefined ? [] : wrap(printable(addressed(remedy)), indent, width)),
+    const head = `${paint[status](status.padEnd(statusWidth))}  ${check.padEnd(checkWidth)}  `;
+    const words = [...found.split("\n"), ...(remedy === undefined ? [] : [addressed(remedy)])];
+    return [
+      head + words.map((line) => wrapText(printable(line), indent, width)).join(`\n${pad}`),
       // Never broken: it is copied.
-      ...(command === undefined ? [] : [`${indent}$ ${printable(command)}`]),
+      ...(command === undefined ? [] : [`${pad}$ ${printable(command)}`]),
     ];
-    const [first = "", ...rest] = found.split("\n").flatMap((line) => wrap(printable(line), indent, width));
-    return [head + first.slice(indent.length), ...rest, ...mends];
   });
   return `${lines.join("\n")}\n\n${summarize(findings)}\n`;
 }
@@ -124,14 +125,3 @@ function summarize(findings: readonly Finding[]): string {
 }
 
 /** Lines of words, each behind `indent`; without a width one line, for whoever reads it is a program. */
-function wrap(text: string, indent: string, width: number | undefined): string[] {
-  const room = Math.max(30, (width ?? Number.POSITIVE_INFINITY) - indent.length);
-  const lines = [""];
-  for (const word of text.split(" ")) {
-    const last = lines.at(-1) ?? "";
-    if (last === "") lines[lines.length - 1] = word;
-    else if (Bun.stringWidth(`${last} ${word}`) <= room) lines[lines.length - 1] = `${last} ${word}`;
-    else lines.push(word);
-  }
-  return lines.map((line) => indent + line);
-}

@@ -36,6 +36,7 @@ export const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
   "sandpy tools": [
     ["sandpy tools", "what is known, without starting a server"],
     ["sandpy tools github --json", "the tools of one server, with their schemas"],
+    ["sandpy tools --search 'open issues'", "those that fit best, of all servers"],
     ["sandpy tools --refresh", "ask all servers now"],
   ],
   "sandpy call": [

@@ -2,22 +2,24 @@ import type { ArgDef, ArgsDef } from "citty";
 import { MANY, REST, shownHint } from "./arguments.ts";
 import { aliasesOf, type CommandNode, nameOf, summaryOf } from "./command-tree.ts";
 import type { Example } from "./examples.ts";
+import { type Screen, wrapText } from "./table.ts";
 
 type Row = readonly [left: string, right: string];
 
 /** Renders a help page as plain text, with a newline at its end. */
-export function renderHelp(node: CommandNode): string {
+export function renderHelp(node: CommandNode, screen: Screen): string {
   const { description, commands, examples } = node;
   return [
     `${description}\n`,
-    `Usage: ${renderUsage(node)}\n`,
-    renderRows("Arguments", argumentRows(node)),
+    `${screen.style.bold("Usage:")} ${renderUsage(node)}\n`,
+    renderRows(screen, "Arguments", argumentRows(node)),
     renderRows(
+      screen,
       "Commands",
       commands.map((command) => [nameOf(command), summaryOf(command)]),
     ),
-    renderRows("Flags", flagRows(node)),
-    renderExamples(examples),
+    renderRows(screen, "Flags", flagRows(node)),
+    renderExamples(screen, examples),
   ]
     .filter((section) => section !== "")
     .join("\n");
@@ -48,9 +50,9 @@ export function flagRows({ args }: CommandNode): readonly Row[] {
   ];
 }
 
-function renderExamples(examples: readonly Example[]): string {
+function renderExamples({ style }: Screen, examples: readonly Example[]): string {
   if (examples.length === 0) return "";
-  return `Examples:\n${examples.map(([command, says]) => `  ${command}\n      ${says}\n`).join("")}`;
+  return `${style.bold("Examples:")}\n${examples.map(([command, says]) => `  ${command}\n      ${says}\n`).join("")}`;
 }
 
 function positionalsOf(args: ArgsDef): readonly (readonly [string, ArgDef])[] {
@@ -70,8 +72,11 @@ function renderFlag(name: string, arg: ArgDef): string {
   return `${alias}--${name}${arg.type === "boolean" ? "" : ` <${shownHint(arg, name)}>`}`;
 }
 
-function renderRows(title: string, rows: readonly Row[]): string {
+function renderRows({ width: columns, style }: Screen, title: string, rows: readonly Row[]): string {
   if (rows.length === 0) return "";
   const width = Math.max(...rows.map(([left]) => left.length));
-  return [`${title}:`, ...rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`), ""].join("\n");
+  const lines = rows.map(
+    ([left, right]) => `  ${left.padEnd(width)}  ${wrapText(right, width + 4, columns)}`,
+  );
+  return [style.bold(`${title}:`), ...lines, ""].join("\n");
 }

@@ -8,6 +8,8 @@ import { print } from "./output.ts";
 import { addressed } from "./printable.ts";
 import { renderHelp } from "./render-help.ts";
 import { root } from "./root.ts";
+import { type Style, styleFor } from "./style.ts";
+import { screenOf } from "./table.ts";
 
 const NAME = "sandpy";
 
@@ -28,7 +30,7 @@ export async function runCli(
   try {
     const [first] = argv;
     if (first === undefined && !io.stdinIsTerminal) return await runCli([DEFAULT_COMMAND], io, createBridge);
-    if (first === undefined) return await print(io, await helpPage(root, NAME));
+    if (first === undefined) return await print(io, await helpPage(root, NAME, io));
     if (first.startsWith("-")) return await callRoot(argv, io);
     if (first === "help") return await runCli([...argv.slice(1), "--help"], io, createBridge);
     let command: CommandDef = root;
@@ -47,7 +49,7 @@ export async function runCli(
     return await call(command, path, words, context);
   } catch (error) {
     const failure = toBridgeError(error);
-    io.stderr.write(renderFailure(failure, path));
+    io.stderr.write(renderFailure(failure, path, styleFor(io, io.stderr)));
     return failure.exitCode;
   }
 }
@@ -63,7 +65,7 @@ function bridgeLoader(selfPath: string | undefined): CliContext["createBridge"] 
 /** Flags without a command. */
 async function callRoot(words: readonly string[], io: CliIo): Promise<number> {
   const { values, helpAsked } = parseArguments(words, (await resolvePart<ArgsDef>(root.args)) ?? {});
-  if (helpAsked || values["version"] !== true) return print(io, await helpPage(root, NAME));
+  if (helpAsked || values["version"] !== true) return print(io, await helpPage(root, NAME, io));
   return print(io, `${NAME} ${VERSION} (${COMMIT})\n`);
 }
 
@@ -75,7 +77,8 @@ async function call(
 ): Promise<number> {
   const { values, rest, helpAsked } = parseArguments(words, (await resolvePart<ArgsDef>(command.args)) ?? {});
   // A command of commands does nothing itself.
-  if (helpAsked || command.run === undefined) return print(context.io, await helpPage(command, path));
+  if (helpAsked || command.run === undefined)
+    return print(context.io, await helpPage(command, path, context.io));
   const args = { _: [...rest], ...values } as ParsedArgs;
   return (await command.run({ args, rawArgs: [...words], cmd: command, data: context })) as number;
 }
@@ -86,12 +89,12 @@ function unknownCommand(word: string, commands: readonly string[], path: string)
   return usage(`unknown command ${JSON.stringify(word)}`, hint);
 }
 
-async function helpPage(command: CommandDef, path: string): Promise<string> {
-  return renderHelp(await loadNode(command, path, 1));
+async function helpPage(command: CommandDef, path: string, io: CliIo): Promise<string> {
+  return renderHelp(await loadNode(command, path, 1), screenOf(io));
 }
 
-function renderFailure(failure: BridgeError, path: string): string {
-  const lines = [`${NAME}: ${failure.message}`];
+function renderFailure(failure: BridgeError, path: string, { red }: Style): string {
+  const lines = [`${red(`${NAME}:`)} ${failure.message}`];
   if (failure.hint !== undefined) lines.push(addressed(failure.hint));
   else if (failure.code === "USAGE") lines.push(`Type "${path} --help" for what it takes.`);
   // A fault of ours: where it happened is what a report of it needs.

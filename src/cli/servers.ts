@@ -6,13 +6,14 @@ import { loadSettings } from "../config/load-file.ts";
 import { shortenHome } from "../core/home-path.ts";
 import { createLog } from "../core/log.ts";
 import { safeWordsOf, variableNamesOf } from "../discovery/describe.ts";
-import type { Origin } from "../discovery/server-definition.ts";
+import type { Origin, ServerDefinition } from "../discovery/server-definition.ts";
 import { MANY } from "./arguments.ts";
 import type { CliContext } from "./context.ts";
 import { findServer } from "./find-server.ts";
 import { print, printJson, reportProblems } from "./output.ts";
 import { addressed, commandLine, printable } from "./printable.ts";
-import { renderTable, terminalWidth } from "./table.ts";
+import type { Style } from "./style.ts";
+import { renderTable, type Screen, screenOf } from "./table.ts";
 
 /** `sandpy servers` */
 export const serversCommand = defineCommand({
@@ -49,7 +50,7 @@ async function listServers({ wanted, all, names, json }: ListOptions, { io }: Cl
     return printJson(io, { servers, problems });
   }
   if (names === true) return print(io, shown.map(({ server }) => `${printable(server.name)}\n`).join(""));
-  const code = await print(io, renderList(shown, config, all === true, terminalWidth(io.stdout)));
+  const code = await print(io, renderList(shown, config, all === true, screenOf(io)));
   if (wanted.length === 0) reportProblems(io, problems, { notes: all === true });
   return code;
 }
@@ -76,18 +77,18 @@ function renderList(
   entries: readonly InventoryEntry[],
   config: Config,
   all: boolean,
-  width: number | undefined,
+  screen: Screen,
 ): string {
   if (entries.length === 0) return renderNothing(config);
   const rows = entries.map(({ server, tools }) => [
     printable(server.name),
     server.alias,
-    server.availability.kind,
+    styled(server.availability.kind, screen.style),
     tools === undefined ? "-" : String(tools.length),
     commandLine(safeWordsOf(server, config.env)),
     placeOf(server.origins[0], server.name, config),
   ]);
-  const lines = renderTable(COLUMNS, rows, width);
+  const lines = renderTable(COLUMNS, rows, screen);
   const reasons = entries.flatMap(({ server, unusable }) =>
     unusable === undefined
       ? []
@@ -102,6 +103,11 @@ function renderList(
     .filter((part) => part.length > 0)
     .map((part) => `${part.join("\n")}\n`)
     .join("\n");
+}
+
+function styled(state: ServerDefinition["availability"]["kind"], style: Style): string {
+  if (state === "usable") return style.green(state);
+  return state === "needs" || state === "untrusted" ? style.yellow(state) : style.dim(state);
 }
 
 function renderNothing({ stateDir }: Config): string {

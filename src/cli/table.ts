@@ -1,6 +1,10 @@
 import type { Writable } from "node:stream";
+import type { CliIo } from "./context.ts";
+import { type Style, styleFor } from "./style.ts";
 
 const GAP = 2;
+/** Text in fewer columns is harder to read than text that a terminal breaks. */
+const MIN_WRAP_COLUMNS = 30;
 const ELLIPSIS = "…";
 
 /** A column: its title, and the least width to which its cells may be cut; `undefined`: they are never cut. */
@@ -9,24 +13,51 @@ export interface Column {
   readonly minWidth: number | undefined;
 }
 
+/** What stdout is: how wide, where it is a terminal, and how words stand out there. */
+export interface Screen {
+  readonly width: number | undefined;
+  readonly style: Style;
+}
+
+export function screenOf(io: Pick<CliIo, "env" | "stdout">): Screen {
+  return { width: terminalWidth(io.stdout), style: styleFor(io, io.stdout) };
+}
+
 /**
- * Renders rows in columns, no wider than `width` as long as the columns that may be cut have something to give. Without
- * a width nothing is cut: whoever reads it is a program. Cells are one line each and fit for a terminal already.
+ * Renders rows in columns, no wider than the screen as long as the columns that may be cut have something to give. Without
+ * a width nothing is cut: whoever reads it is a program. Cells are one line each and fit for a terminal already; those of columns that are not cut may
+ * have a style.
  */
 export function renderTable(
   columns: readonly Column[],
   rows: readonly (readonly string[])[],
-  width: number | undefined,
+  { width, style }: Screen,
 ): string[] {
   const lines = [columns.map(({ title }) => title), ...rows];
   const widths = columns.map((_, index) => Math.max(...lines.map((cells) => widthOf(cells[index] ?? ""))));
   if (width !== undefined) shrink(widths, columns, width);
-  return lines.map((cells) =>
+  const [head = "", ...body] = lines.map((cells) =>
     cells
       .map((cell, index) => fit(cell, widths[index] ?? 0))
       .join(" ".repeat(GAP))
       .trimEnd(),
   );
+  return [style.bold(head), ...body];
+}
+
+/**
+ * Breaks a line between words, so that with its indent it is no wider than `width`; `undefined`: it stays whole. The first
+ * of the lines that it gives has no indent.
+ */
+export function wrapText(text: string, indent: number, width: number | undefined): string {
+  const room = Math.max(MIN_WRAP_COLUMNS, (width ?? Number.POSITIVE_INFINITY) - indent);
+  const lines: string[] = [];
+  for (const word of text.split(" ")) {
+    const last = lines.at(-1);
+    if (last === undefined || widthOf(`${last} ${word}`) > room) lines.push(word);
+    else lines[lines.length - 1] = `${last} ${word}`;
+  }
+  return lines.join(`\n${" ".repeat(indent)}`);
 }
 
 /** The columns of a terminal; `undefined` for anything else. */

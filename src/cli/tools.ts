@@ -2,12 +2,13 @@ import { defineCommand } from "citty";
 import type { SurveyedServer } from "../app/tool-survey.ts";
 import { loadSettings } from "../config/load-file.ts";
 import { EXIT_CODES } from "../core/errors.ts";
-import { MANY } from "./arguments.ts";
+import { MANY, usage } from "./arguments.ts";
 import type { CliContext } from "./context.ts";
 import { createQuietLog, print, printJson, reportProblems } from "./output.ts";
 import { addressed, printable } from "./printable.ts";
+import { searchTools } from "./search-tools.ts";
 import { stoppable } from "./stoppable.ts";
-import { renderTable, terminalWidth } from "./table.ts";
+import { renderTable, type Screen, screenOf } from "./table.ts";
 
 /** `sandpy tools` */
 export const toolsCommand = defineCommand({
@@ -19,11 +20,16 @@ export const toolsCommand = defineCommand({
       valueHint: MANY,
       description: "only of these, by name or alias; one that was never asked is started",
     },
+    search: { type: "string", valueHint: "words", description: "show the tools that fit these words best" },
     refresh: { type: "boolean", description: "start the servers and ask them now" },
     json: { type: "boolean", description: "print JSON, with the schemas" },
   },
-  run: ({ args, data }) =>
-    listTools({ names: args._, refresh: args.refresh === true, json: args.json === true }, data),
+  run: ({ args, data }) => {
+    const options = { names: args._, refresh: args.refresh === true, json: args.json === true };
+    if (args.search === undefined) return listTools(options, data);
+    if (options.refresh) throw usage("--search and --refresh exclude each other", "Refresh first.");
+    return searchTools({ ...options, query: args.search }, data);
+  },
 });
 
 interface ListOptions {
@@ -42,7 +48,7 @@ async function listTools({ names, refresh, json }: ListOptions, { io }: CliConte
     signal.throwIfAborted();
     const code = json
       ? await printJson(io, { servers: servers.map(describe), problems })
-      : await print(io, renderServers(servers, terminalWidth(io.stdout)));
+      : await print(io, renderServers(servers, screenOf(io)));
     if (names.length === 0) reportProblems(io, problems, { notes: false });
     if (json) return failureOf(servers, names) ?? code;
     for (const { error } of servers) {
@@ -66,9 +72,9 @@ const COLUMNS = [
   { title: "", minWidth: 16 },
 ] as const;
 
-function renderServers(servers: readonly SurveyedServer[], width: number | undefined): string {
+function renderServers(servers: readonly SurveyedServer[], screen: Screen): string {
   if (servers.length === 0) return "No server is usable. For all that were found, type: sandpy servers\n";
-  const blocks = servers.filter(({ known }) => known !== undefined).map((each) => renderServer(each, width));
+  const blocks = servers.filter(({ known }) => known !== undefined).map((each) => renderServer(each, screen));
   const unasked = servers.filter(({ known, error }) => known === undefined && error === undefined);
   if (unasked.length > 0) {
     const names = unasked.map(({ name }) => printable(name)).join(", ");
@@ -77,15 +83,15 @@ function renderServers(servers: readonly SurveyedServer[], width: number | undef
   return blocks.join("\n");
 }
 
-function renderServer({ name, known, asks }: SurveyedServer, width: number | undefined): string {
+function renderServer({ name, known, asks }: SurveyedServer, screen: Screen): string {
   const { tools = [], fetchedAt = 0 } = known ?? {};
   const count = tools.length === 1 ? "1 tool" : `${tools.length} tools`;
-  const head = `${printable(name)}: ${count}, listed ${describeAge(Date.now() - fetchedAt)}`;
+  const head = `${screen.style.bold(printable(name))}: ${count}, listed ${describeAge(Date.now() - fetchedAt)}`;
   const rows = tools.map((tool) => [
     `  ${printable(tool.name)}`,
     `${asks.has(tool.name) ? "(asks you first) " : ""}${firstLine(tool.description)}`,
   ]);
-  const [, ...table] = renderTable(COLUMNS, rows, width);
+  const [, ...table] = renderTable(COLUMNS, rows, screen);
   return `${[head, ...table].join("\n")}\n`;
 }
 

@@ -203,3 +203,41 @@ test.each([
 ])("an age of %d ms is %p", (ms, words) => {
   expect(describeAge(ms)).toBe(words);
 });
+
+describe("--search", () => {
+  test("shows what fits best, and asks servers that nobody has asked yet", async () => {
+    define({
+      fx: scripted({ tools: { open_issue: {}, read_mail: {} } }),
+      broken: { command: "/nowhere/x" },
+    });
+
+    const { code, stdout, stderr } = await run("--search", "issue");
+
+    expect([code, stdout]).toEqual([
+      0,
+      "SERVER  TOOL        DESCRIPTION\nfx      open_issue  does open_issue\n",
+    ]);
+    expect(stderr).toBe(
+      "sandpy: not searched, since nobody has asked them for their tools: broken\nFor that, type: sandpy tools --refresh\n",
+    );
+    const json = JSON.parse((await run("--search", "issue", "fx", "--json")).stdout);
+    expect([json.total, json.notSearched, json.tools.length]).toEqual([1, [], 1]);
+    expect(json.tools[0]).toMatchObject({
+      server: "fx",
+      name: "open_issue",
+      inputSchema: { type: "object" },
+    });
+    expect((await run("--search", "zzzzqqqq", "fx")).stdout).toStartWith('No tool fits "zzzzqqqq". ');
+  });
+
+  test.each([
+    [["--search", "a", "nope"], 6, 'no server is called "nope"'],
+    [["--search", "a", "fx", "fy"], 2, "--search looks through all servers, or through one"],
+    [["--search", "a", "--refresh"], 2, "--search and --refresh exclude each other"],
+  ] as const)("refuses %p", async (argv, code, message) => {
+    define({ fx: scripted({ tools: { a: {} } }) });
+    const ended = await run(...argv);
+    expect([ended.code, ended.stdout]).toEqual([code, ""]);
+    expect(ended.stderr).toContain(message);
+  });
+});

@@ -4,7 +4,7 @@ import type { CliContext } from "../context.ts";
 import { print, printJson } from "../output.ts";
 import { printable } from "../printable.ts";
 import { HTTP_FLAGS, SETTING_FLAGS, settingOverrides } from "../setting-flags.ts";
-import { renderTable, terminalWidth } from "../table.ts";
+import { renderTable, screenOf } from "../table.ts";
 
 /** `sandpy config` */
 export const configCommand = defineCommand({
@@ -37,7 +37,7 @@ async function showSettings(args: Readonly<Record<string, unknown>>, { io }: Cli
     printable(renderValue(setting.value)),
     printable(renderSource(setting)),
   ]);
-  const code = await print(io, `${renderTable(COLUMNS, rows, terminalWidth(io.stdout)).join("\n")}\n`);
+  const code = await print(io, `${renderTable(COLUMNS, rows, screenOf(io)).join("\n")}\n`);
   for (const { name, meant } of explanation.unknown) {
     const guess = meant === null ? "" : `; did you mean ${meant}?`;
     io.stderr.write(`sandpy: ${name} is no setting and is ignored${guess}\n`);

@@ -4,7 +4,7 @@ import { loadSettings } from "../../config/load-file.ts";
 import type { CliContext } from "../context.ts";
 import { print, printJson } from "../output.ts";
 import { printable } from "../printable.ts";
-import { renderTable, terminalWidth } from "../table.ts";
+import { renderTable, type Screen, screenOf } from "../table.ts";
 import { withProgress } from "./progress.ts";
 
 /** `sandpy image list` */
@@ -20,7 +20,7 @@ async function list(json: boolean, { io }: CliContext): Promise<number> {
   return withProgress(io, config.logLevel, "asking the engine", async ({ log, signal }) => {
     const { engine, images } = await listImages(config, log, signal);
     if (json) return printJson(io, { engine, images: images.map(describe) });
-    return print(io, render(images, terminalWidth(io.stdout)));
+    return print(io, render(images, screenOf(io)));
   });
 }
 
@@ -33,7 +33,7 @@ const COLUMNS = [
   { title: "ID", minWidth: undefined },
 ] as const;
 
-function render(images: readonly ListedImage[], width: number | undefined): string {
+function render(images: readonly ListedImage[], screen: Screen): string {
   const rows = images.map(({ name, isConfigured, facts, python, recipe }) => [
     printable(name),
     isConfigured ? "yes" : "-",
@@ -42,7 +42,7 @@ function render(images: readonly ListedImage[], width: number | undefined): stri
     printable(recipe ?? "-"),
     facts?.id.slice("sha256:".length, "sha256:".length + 12) ?? "-",
   ]);
-  const table = renderTable(COLUMNS, rows, width).join("\n");
+  const table = renderTable(COLUMNS, rows, screen).join("\n");
   const isMissing = images.some(({ isConfigured, facts }) => isConfigured && facts === undefined);
   return `${table}\n${isMissing ? "\nTo have the one in use here, type: sandpy image pull\n" : ""}`;
 }

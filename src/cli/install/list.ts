@@ -4,7 +4,7 @@ import type { FoundTarget } from "../../discovery/install/find-targets.ts";
 import type { CliIo } from "../context.ts";
 import { print, printJson } from "../output.ts";
 import { printable } from "../printable.ts";
-import { renderTable, terminalWidth } from "../table.ts";
+import { renderTable, screenOf } from "../table.ts";
 import type { InstallOptions } from "./options.ts";
 
 const COLUMNS = [
@@ -46,5 +46,5 @@ export async function listTargets(
     state === "unreadable" ? state : state ? "yes" : "-",
     printable(shortenHome(file, config.homeDir)),
   ]);
-  return print(io, `${renderTable(COLUMNS, rows, terminalWidth(io.stdout)).join("\n")}\n`);
+  return print(io, `${renderTable(COLUMNS, rows, screenOf(io)).join("\n")}\n`);
 }

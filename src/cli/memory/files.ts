@@ -3,7 +3,7 @@ import type { ProjectFile } from "../../kernel/host-memory.ts";
 import type { CliContext } from "../context.ts";
 import { print, printJson } from "../output.ts";
 import { printable } from "../printable.ts";
-import { renderTable, terminalWidth } from "../table.ts";
+import { renderTable, type Screen, screenOf } from "../table.ts";
 import { openDesk } from "./open.ts";
 import { renderTime } from "./time.ts";
 
@@ -28,15 +28,15 @@ async function listFiles(json: boolean, context: CliContext): Promise<number> {
     const shown = files.map(({ path, bytes, modified_at }) => ({ path, bytes, modified_at }));
     return printJson(io, { files: shown });
   }
-  return print(io, renderFiles(files, terminalWidth(io.stdout)));
+  return print(io, renderFiles(files, screenOf(io)));
 }
 
-function renderFiles(files: readonly ProjectFile[], width: number | undefined): string {
+function renderFiles(files: readonly ProjectFile[], screen: Screen): string {
   if (files.length === 0) return "Nothing is kept yet. What Python writes to /projects is.\n";
   const rows = files.map(({ path, bytes, modified_at }) => [
     printable(path),
     String(bytes),
     renderTime(modified_at),
   ]);
-  return `${renderTable(COLUMNS, rows, width).join("\n")}\n`;
+  return `${renderTable(COLUMNS, rows, screen).join("\n")}\n`;
 }

@@ -4,7 +4,7 @@ import type { MemoryInfo } from "../../kernel/host-memory.ts";
 import type { CliContext } from "../context.ts";
 import { print, printJson } from "../output.ts";
 import { printable } from "../printable.ts";
-import { renderTable, terminalWidth } from "../table.ts";
+import { renderTable, type Screen, screenOf } from "../table.ts";
 import { openDesk, reportUnreadable } from "./open.ts";
 import { renderTime } from "./time.ts";
 
@@ -20,7 +20,7 @@ async function list(json: boolean, context: CliContext): Promise<number> {
   const desk = await openDesk(context);
   const { memories, unreadable } = await desk.memory.listMemories(desk.signal);
   if (json) return printJson(io, { memories: memories.map(describe), unreadable });
-  const code = await print(io, renderList(memories, terminalWidth(io.stdout)));
+  const code = await print(io, renderList(memories, screenOf(io)));
   reportUnreadable(io, unreadable, desk);
   return code;
 }
@@ -33,7 +33,7 @@ const COLUMNS = [
   { title: "METADATA", minWidth: 10 },
 ] as const;
 
-function renderList(memories: readonly MemoryInfo[], width: number | undefined): string {
+function renderList(memories: readonly MemoryInfo[], screen: Screen): string {
   if (memories.length === 0) {
     return "Nothing is kept yet. Python keeps a value with save_memory(key, value).\n";
   }
@@ -44,7 +44,7 @@ function renderList(memories: readonly MemoryInfo[], width: number | undefined):
     renderTime(created_at),
     metadata === null ? "-" : printable(metadata.replaceAll(/\s+/g, " ")),
   ]);
-  return `${renderTable(COLUMNS, rows, width).join("\n")}\n`;
+  return `${renderTable(COLUMNS, rows, screen).join("\n")}\n`;
 }
 
 function describe({ key, bytes, created_at, updated_at, metadata }: MemoryInfo) {

@@ -4,7 +4,7 @@ import type { CliContext } from "../context.ts";
 import { print, printJson } from "../output.ts";
 import { printable } from "../printable.ts";
 import { stoppable } from "../stoppable.ts";
-import { renderTable, terminalWidth } from "../table.ts";
+import { renderTable, screenOf, terminalWidth } from "../table.ts";
 import { openDesk } from "./open.ts";
 import { askPython } from "./saved-tools.ts";
 
@@ -75,7 +75,7 @@ async function list(json: boolean, context: CliContext, signal: AbortSignal): Pr
   const rows = entries.map(({ name, signature, description }) =>
     [name, signature, description].map((cell) => printable(cell.split("\n")[0] ?? "")),
   );
-  return print(io, `${renderTable(COLUMNS, rows, terminalWidth(io.stdout)).join("\n")}\n`);
+  return print(io, `${renderTable(COLUMNS, rows, screenOf(io)).join("\n")}\n`);
 }
 
 const FIELDS =

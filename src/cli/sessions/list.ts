@@ -3,7 +3,7 @@ import type { SessionSummary } from "../../app/running-server.ts";
 import type { CliContext } from "../context.ts";
 import { print, printJson } from "../output.ts";
 import { printable } from "../printable.ts";
-import { renderTable, terminalWidth } from "../table.ts";
+import { renderTable, type Screen, screenOf } from "../table.ts";
 import { reachSessions, SERVER_FLAGS } from "./reach.ts";
 
 const MEBIBYTE = 1024 ** 2;
@@ -28,7 +28,7 @@ export async function listSessions(
   const { io } = context;
   const { sessions } = await (await reachSessions(args, context)).list();
   if (args["json"] === true) return printJson(io, { sessions });
-  return print(io, renderSessions(sessions, terminalWidth(io.stdout)));
+  return print(io, renderSessions(sessions, screenOf(io)));
 }
 
 const COLUMNS = [
@@ -42,7 +42,7 @@ const COLUMNS = [
   { title: "CODE", minWidth: 16 },
 ] as const;
 
-function renderSessions(sessions: readonly SessionSummary[], width: number | undefined): string {
+function renderSessions(sessions: readonly SessionSummary[], screen: Screen): string {
   if (sessions.length === 0) return "There is no session.\n";
   const rows = sessions.map((session) => [
     printable(session.id),
@@ -54,7 +54,7 @@ function renderSessions(sessions: readonly SessionSummary[], width: number | und
     printable(session.caller),
     session.code === null ? "-" : printable(session.code),
   ]);
-  return `${renderTable(COLUMNS, rows, width).join("\n")}\n`;
+  return `${renderTable(COLUMNS, rows, screen).join("\n")}\n`;
 }
 
 const UNITS = [
