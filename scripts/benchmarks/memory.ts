@@ -12,7 +12,7 @@ export function memoryOf(pid: number): { readonly now: number; readonly peak: nu
   return { now: read("VmRSS"), peak: read("VmHWM") };
 }
 
-/** Megabytes of what is alive of some processes, each page divided by how many have it. Throws where that may not be read. */
+/** Megabytes of some processes, each page divided by how many have it; throws for those of another user. */
 export function proportionalMemoryOf(pids: readonly number[]): number {
   let sum = 0;
   for (const pid of pids) {
@@ -27,15 +27,15 @@ export function proportionalMemoryOf(pids: readonly number[]): number {
   return sum;
 }
 
-/** A process with all that it, and they in their turn, have started. */
-export interface ProcessTree {
+/** A process, and who started it. */
+export interface ProcessEntry {
   readonly pid: number;
   readonly parent: number;
   readonly command: string;
 }
 
 /** All processes that can be seen. */
-export function listProcesses(): readonly ProcessTree[] {
+export function listProcesses(): readonly ProcessEntry[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
     .flatMap((name) => {
@@ -53,7 +53,7 @@ export function listProcesses(): readonly ProcessTree[] {
 /** The pids of `roots` and all their descendants. */
 export function withDescendants(
   roots: readonly number[],
-  processes: readonly ProcessTree[],
+  processes: readonly ProcessEntry[],
 ): readonly number[] {
   const found = new Set(roots);
   let size = 0;
