@@ -49,6 +49,8 @@ export interface BuildOrder {
   readonly labels: Readonly<Record<string, string>>;
   /** The network of its commands; `undefined` for the engine's own choice. */
   readonly network: string | undefined;
+  /** Whether the engine keeps what each line of the file made, for the next build of it. */
+  readonly keepsLayers: boolean;
   readonly onLine: (line: string) => void;
 }
 
@@ -95,12 +97,12 @@ export class ImageStore {
    */
   async build(order: BuildOrder, signal: AbortSignal): Promise<ImageFacts> {
     const { engine, ociRuntime } = this.#ports.info;
-    const { tag, folder, file, labels, network, onLine } = order;
+    const { tag, folder, file, labels, network, keepsLayers, onLine } = order;
     const before = await this.describe(tag, signal);
     const args = [
       ...(engine === "podman" && ociRuntime !== undefined ? ["--runtime", ociRuntime] : []),
       ...["build", "--file", file, "--tag", tag],
-      ...(engine === "podman" ? ["--timestamp", "0", "--layers=false"] : []),
+      ...(engine === "podman" ? ["--timestamp", "0", `--layers=${keepsLayers}`] : []),
       ...(network === undefined ? [] : ["--network", network]),
       ...Object.entries(labels).flatMap(([key, value]) => ["--label", `${key}=${value}`]),
       folder,

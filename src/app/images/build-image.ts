@@ -184,7 +184,7 @@ async function buildContainerfile(shop: Workshop): Promise<ReadyImage> {
     systemPackages: [],
     lock: [],
   };
-  // What it copies and fetches is not known to us, so it is built each time; the engine has a cache of its own.
+  // What it copies and fetches is not known to us: whether anything is to be built, the engine says.
   return order(shop, ingredients, file, dirname(file));
 }
 
@@ -242,7 +242,15 @@ async function order(
   const { engine, request, onLine, signal } = shop;
   const tag = request.tag ?? tagOf(ingredients);
   const facts = await engine.images.build(
-    { tag, folder, file, labels: labelsOf(ingredients), network: request.network, onLine },
+    {
+      tag,
+      folder,
+      file,
+      labels: labelsOf(ingredients),
+      network: request.network,
+      keepsLayers: ingredients.kind === "containerfile",
+      onLine,
+    },
     signal,
   );
   return finish(shop, ingredients, facts, false);

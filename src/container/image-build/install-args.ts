@@ -34,6 +34,8 @@ export function buildInstallArgs(plan: InstallPlan): string[] {
   return [
     ...(engine === "podman" ? [...runtime, "run"] : ["run", ...runtime]),
     ...["--rm", "--interactive", "--name", name, "--pull", "never", "--log-driver", "none"],
+    // So that "rm --force" kills at once; the default waits longer for a polite end than closing does.
+    ...["--stop-timeout", "0"],
     ...(options.wheels === null
       ? network === undefined
         ? []
