@@ -73,7 +73,11 @@ export function parseArguments(words: readonly string[], declared: ArgsDef): Par
   const after = words.slice(end + 1);
   if (!(REST in declared)) for (const word of after) place(word);
   const missing = positionals.slice(filled).find((name) => declared[name]?.required !== false);
-  if (missing !== undefined && !helpAsked) throw usage(`${missing.toUpperCase()} is missing`);
+  if (missing !== undefined && !helpAsked) {
+    const choices = choicesOf(declared[missing]);
+    const hint = choices.length === 0 ? undefined : `Give ${oneOf(choices)}.`;
+    throw usage(`${missing.toUpperCase()} is missing`, hint);
+  }
   return { values, rest: REST in declared ? after : many, helpAsked };
 }
 
@@ -107,8 +111,12 @@ function readFlag(word: string, declared: ArgsDef) {
 function requireChoice(what: string, value: string, arg?: ArgDef): void {
   const choices = choicesOf(arg);
   if (choices.length === 0 || choices.includes(value)) return;
-  const message = `${what} is ${JSON.stringify(value)}: expected ${choices.slice(0, -1).join(", ")} or ${choices.at(-1)}`;
+  const message = `${what} is ${JSON.stringify(value)}: expected ${oneOf(choices)}`;
   throw usage(message, didYouMean(value, choices));
+}
+
+function oneOf(choices: readonly string[]): string {
+  return `${choices.slice(0, -1).join(", ")} or ${choices.at(-1)}`;
 }
 
 function takeValue(words: readonly string[], index: number, end: number, flag: string, arg?: ArgDef): string {

@@ -115,7 +115,11 @@ async function listStates(
       io,
       states.map(({ server, state }) => describe(server, state)),
     );
-  if (states.length === 0) return print(io, "No server is reached by URL, so there is none to sign in to.\n");
+  if (states.length === 0)
+    return print(
+      io,
+      "No server is reached by URL, so there is none to sign in to. For all servers, type: sandpy servers\n",
+    );
   const screen = screenOf(io);
   const rows = states.map(({ server, state }) => [
     printable(server.name),

@@ -50,7 +50,12 @@ const COLUMNS = [
   { title: "DESCRIPTION", minWidth: 16 },
 ] as const;
 
-function render(query: string, { matches, total, suggestions }: ToolMatches, screen: Screen): string {
+function render(
+  query: string,
+  { matches, total, searched, suggestions }: ToolMatches,
+  screen: Screen,
+): string {
+  if (searched === 0) return "No tool is known. For the servers that there are, type: sandpy servers\n";
   if (matches.length === 0) {
     const words = suggestions.map((word) => JSON.stringify(word)).join(", ");
     const hint = words === "" ? "For all of them, type: sandpy tools" : `Words that some have: ${words}`;

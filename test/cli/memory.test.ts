@@ -26,6 +26,12 @@ function write(name: string, text: string): string {
   return join(memories(), name);
 }
 
+test("sandpy memory tools says where there is none yet, and prints nothing that is no source", async () => {
+  const none = "No tool is saved yet. Python saves a function with save_tool(function).\n";
+  expect(await run("tools", "list")).toEqual({ code: 0, stdout: none, stderr: "" });
+  expect(await run("tools", "show")).toEqual({ code: 0, stdout: "", stderr: `sandpy: ${none}` });
+});
+
 describe("sandpy memory", () => {
   test("keeps, shows and deletes a value with all its digits, also of keys that look like flags", async () => {
     const value = '{"a": [1.10, 12345678901234567890]}';

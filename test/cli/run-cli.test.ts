@@ -77,6 +77,8 @@ describe("a mistake", () => {
       '"no-such-file.py" does not exist\nGive the path of a Python file, or "-" for stdin.',
     ],
     ["run .", '"." is a directory\nGive the path of a Python file, or "-" for stdin.'],
+    ["completions", "SHELL is missing\nGive bash, zsh or fish."],
+    ["completions fihs", 'SHELL is "fihs": expected bash, zsh or fish\nDid you mean "fish"?'],
     ["serve x", 'unexpected argument "x"\nType "sandpy serve --help" for what it takes.'],
     ["serve -- x", 'unexpected argument "x"\nType "sandpy serve --help" for what it takes.'],
   ])("%s is said on stderr, with exit code 2", async (words, message) => {

@@ -205,6 +205,14 @@ test.each([
 });
 
 describe("--search", () => {
+  test("says where to look where no tool is known", async () => {
+    expect(await run("--search", "issue")).toEqual({
+      code: 0,
+      stdout: "No tool is known. For the servers that there are, type: sandpy servers\n",
+      stderr: "",
+    });
+  });
+
   test("shows what fits best, and asks servers that nobody has asked yet", async () => {
     define({
       fx: scripted({ tools: { open_issue: {}, read_mail: {} } }),

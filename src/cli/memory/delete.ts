@@ -33,7 +33,7 @@ async function remove(keys: readonly string[], yes: boolean, context: CliContext
   }
   const names = printable(keys.map((key) => JSON.stringify(key)).join(", "));
   if (!yes && io.stdinIsTerminal && !(await confirm(io, `Delete ${names} for good?`))) {
-    io.stderr.write("Nothing was deleted.\n");
+    io.stderr.write("sandpy: nothing was deleted\n");
     return EXIT_REFUSED;
   }
   for (const key of keys) await desk.memory.deleteMemory(key, desk.signal);

@@ -9,6 +9,7 @@ import { openDesk } from "./open.ts";
 import { askPython } from "./saved-tools.ts";
 
 const EXIT_REFUSED = 1;
+const NO_TOOLS = "No tool is saved yet. Python saves a function with save_tool(function).";
 /** What a signal ends. */
 const WHAT = "the work on saved tools";
 
@@ -70,7 +71,7 @@ async function list(json: boolean, context: CliContext, signal: AbortSignal): Pr
     (await desk.archive.readTools()) === "" ? [] : parseTools(await askPython(LIST, context, signal));
   if (json) return printJson(io, entries);
   if (entries.length === 0) {
-    return print(io, "No tool is saved yet. Python saves a function with save_tool(function).\n");
+    return print(io, `${NO_TOOLS}\n`);
   }
   const rows = entries.map(({ name, signature, description }) =>
     [name, signature, description].map((cell) => printable(cell.split("\n")[0] ?? "")),
@@ -100,6 +101,7 @@ async function show(name: string | undefined, context: CliContext, signal: Abort
     name === undefined
       ? await desk.archive.readTools()
       : String(await askPython(`runtime.show_saved_tool(${JSON.stringify(name)})`, context, signal));
+  if (source === "") io.stderr.write(`sandpy: ${NO_TOOLS}\n`);
   const isTerminal = terminalWidth(io.stdout) !== undefined;
   const text = isTerminal ? source.split("\n").map(printable).join("\n") : source;
   return print(io, text === "" || text.endsWith("\n") ? text : `${text}\n`);
@@ -109,7 +111,7 @@ async function remove(name: string, yes: boolean, context: CliContext): Promise<
   const { io } = context;
   const shown = printable(JSON.stringify(name));
   if (!yes && io.stdinIsTerminal && !(await confirm(io, `Delete the saved tool ${shown} for good?`))) {
-    io.stderr.write("Nothing was deleted.\n");
+    io.stderr.write("sandpy: nothing was deleted\n");
     return EXIT_REFUSED;
   }
   // Before that a signal ends the program at once.
