@@ -84,7 +84,10 @@ function isPromising(token: string, issuer: string): boolean {
 }
 
 function identityOf(payload: JWTPayload, scopes: readonly string[]): Identity {
-  const { iss, sub = "" } = payload;
+  const { iss } = payload;
+  const sub: unknown = payload.sub;
+  // Not made into text: two objects would be the same person.
+  if (typeof sub !== "string") return { kind: "unknown", reason: `the token's "sub" is not text` };
   const id = `${iss}|${sub}`;
   if (sub === "" || id.length > MAX_ID_CHARS) {
     return { kind: "unknown", reason: `the token's "sub" is empty or too long` };
@@ -96,7 +99,15 @@ function identityOf(payload: JWTPayload, scopes: readonly string[]): Identity {
   }
   const { preferred_username: chosen } = payload;
   const name = typeof chosen === "string" && chosen !== "" ? chosen : sub;
-  return { kind: "caller", caller: { id, name: name.slice(0, MAX_NAME_CHARS).toWellFormed() } };
+  return { kind: "caller", caller: { id, name: shown(name) } };
+}
+
+/** Many issuers let people choose their names: nothing that a terminal acts on, or that turns the text around it. */
+function shown(name: string): string {
+  return name
+    .slice(0, MAX_NAME_CHARS)
+    .toWellFormed()
+    .replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, "\ufffd");
 }
 
 /** `scope` by RFC 9068, or `scp`, as some issuers have it. */

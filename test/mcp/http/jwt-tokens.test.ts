@@ -100,11 +100,20 @@ describe("a token of the issuer", () => {
     ["for nobody", { aud: undefined }, '"aud" is not as expected'],
     ["of nobody", { sub: undefined }, '"sub" is not as expected'],
     ["of an empty subject", { sub: "" }, '"sub" is empty or too long'],
+    ["of a number", { sub: 7, preferred_username: "ada" }, '"sub" is not text'],
+    ["of an object", { sub: { id: 1 }, preferred_username: "ada" }, '"sub" is not text'],
     ["of a subject that is too long", { sub: "x".repeat(300) }, '"sub" is empty or too long'],
     ["of another issuer", { iss: "https://evil.example" }, "not one that this server knows"],
   ] as const)("%s is refused", async (_, more, reason) => {
-    const identity = await verifier().verify(await sign(claims(more as JWTPayload)));
+    const identity = await verifier().verify(await sign(claims(more as unknown as JWTPayload)));
     expect(identity).toEqual({ kind: "unknown", reason: expect.stringContaining(reason) });
+  });
+
+  test("has a name without what a terminal acts on", async () => {
+    const identity = await verifier().verify(
+      await sign(claims({ preferred_username: "a\u001b[31m\u202eb\n" })),
+    );
+    expect(identity).toMatchObject({ kind: "caller", caller: { name: "a\ufffd[31m\ufffdb\ufffd" } });
   });
 
   test.each([
