@@ -27,6 +27,7 @@ export const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
       "sandpy run job.py --servers github --allow 'github.get_*'",
       "let it read from one MCP server, and no more",
     ],
+    ["sandpy run convert.py --in data.csv --out results", "copy a file in, and take what it leaves in out/"],
     ["sandpy run job.py --env TOKEN --json", "pass one variable on, and print the whole result"],
   ],
   "sandpy servers": [

@@ -1,4 +1,6 @@
 import { afterAll, describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { type Child, type ChildExit, startChild } from "../../src/core/child.ts";
 import { BINARY, bridgeEnv, containersOf, until } from "./helpers/engine.ts";
 import { createHome } from "./helpers/home.ts";
@@ -212,6 +214,22 @@ describe("sandpy run", () => {
     await child.write("import sys\nprint(repr(sys.stdin.read()))");
     child.endInput();
     expect(await finish(child)).toMatchObject({ code: 0, stdout: "''\n" });
+  });
+
+  test("tells GitHub where it failed, and lets the program command nothing", async () => {
+    const code = "print('::add-mask::x')\ndef f():\n    raise ValueError('a\\n::error::b')\nf()";
+    const child = await start(["run", home.write("job.py", code)], {
+      GITHUB_ACTIONS: "true",
+      GITHUB_WORKSPACE: home.path,
+      GITHUB_STEP_SUMMARY: join(home.path, "summary.md"),
+    });
+    child.endInput();
+    const { code: exit, stdout, stderr } = await finish(child);
+    expect([exit, stdout]).toEqual([1, "\\::add-mask::x\n"]);
+    expect(stderr.match(/^\s*::.*$/gm)).toEqual([
+      "::error file=job.py,line=3,title=ValueError::a%0A::error::b",
+    ]);
+    expect(readFileSync(join(home.path, "summary.md"), "utf8")).toContain("exit code 1");
   });
 
   test("stops with SIGTERM, and its container goes", async () => {

@@ -1,13 +1,12 @@
-import type { CliIo } from "../context.ts";
 import { EXIT_SIGNALS } from "./exit-code.ts";
 import type { JobResult } from "./job-result.ts";
 
-/** Says on stderr what the program's own output does not. */
-export function report(result: JobResult, { stderr }: Pick<CliIo, "stderr">): void {
+/** Says on stderr, by `write`, what the program's own output does not. */
+export function report(result: JobResult, write: (text: string) => void): void {
   const { status, error } = result.outcome;
   if (status === "cancelled") return; // whoever stopped it knows
-  if (error !== null) stderr.write(`${error.traceback.trimEnd()}\n`);
-  for (const line of remarks(result)) stderr.write(`sandpy: ${line}\n`);
+  if (error !== null) write(`${error.traceback.trimEnd()}\n`);
+  for (const line of remarks(result)) write(`sandpy: ${line}\n`);
 }
 
 /** What is to be said of how a program ended and what became of its files. */

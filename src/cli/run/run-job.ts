@@ -4,9 +4,10 @@ import { withDeadline } from "../../core/lifecycle.ts";
 import { createLog, type Log } from "../../core/log.ts";
 import type { ExecuteRequest, Outcome } from "../../session/outcome.ts";
 import type { CliContext, CliIo, CliSession, StopSignal } from "../context.ts";
-import { flush, isLoss, printJson, reportLoss } from "../output.ts";
+import { flush, isLoss, print, reportLoss } from "../output.ts";
 import { bringIn } from "./bring-in.ts";
 import { exitCodeOf, exitCodeOfSignal } from "./exit-code.ts";
+import { GithubStep } from "./github/github.ts";
 import { configureJob, jobOverrides } from "./job-config.ts";
 import { JobInputs } from "./job-inputs.ts";
 import { parseMounts } from "./job-mounts.ts";
@@ -25,6 +26,8 @@ const TAKE_OUT_MS = 60_000;
 
 /** Runs one program to its end, and returns the exit code. Rejects with a BridgeError where nothing ran. */
 export async function runJob(options: JobOptions, { io, createBridge }: CliContext): Promise<number> {
+  const github = GithubStep.of(io);
+  const pass = github?.pass ?? ((_name: string, text: string) => text);
   const stop = new AbortController();
   let signal: StopSignal | undefined;
   const forget = io.onStopSignal((name) => {
@@ -48,13 +51,18 @@ export async function runJob(options: JobOptions, { io, createBridge }: CliConte
       const stderr = new LiveOutput(io.stderr, () => undefined);
       const show: Pick<ExecuteRequest, "onOutput"> = options.json
         ? {}
-        : { onOutput: (name, text) => (name === "stdout" ? stdout : stderr).write(text) };
+        : { onOutput: (name, text) => (name === "stdout" ? stdout : stderr).write(pass(name, text)) };
       const outcome = await session.execute({ ...request, ...show }, stop.signal);
       const taken = await takeBack(session, outcome, options.out, stop.signal);
       const exitCode = exitCodeOf(outcome, signal) || (taken.fault?.exitCode ?? 0);
       const result: JobResult = { outcome, exitCode, inputs, ...taken, calls, timeoutMs: request.timeoutMs };
-      if (options.json) return (await printJson(io, renderResult(result))) || exitCode;
-      report(result, io);
+      if (options.json) {
+        const failed = await printResult(io, renderResult(result));
+        await github?.finish(options.file ?? "-c", result, inputs);
+        return failed || exitCode;
+      }
+      report(result, (text) => io.stderr.write(pass("stderr", text)));
+      await github?.finish(options.file ?? "-c", result, inputs);
       await flush(io.stdout);
       return isLoss(stdout.error) ? reportLoss(io, stdout.error) : exitCode;
     } finally {
@@ -62,8 +70,9 @@ export async function runJob(options: JobOptions, { io, createBridge }: CliConte
     }
   } catch (error) {
     const stopped = signal === undefined ? undefined : exitCodeOfSignal(signal); // before anything ran
-    if (options.json) await printJson(io, renderFault(toBridgeError(error), stopped));
+    if (options.json) await printResult(io, renderFault(toBridgeError(error), stopped));
     if (stopped !== undefined) return stopped;
+    github?.fail(toBridgeError(error));
     throw error;
   } finally {
     forget();
@@ -128,6 +137,11 @@ async function takeBack(
   } catch (error) {
     return { ...NOTHING, fault: toBridgeError(error) };
   }
+}
+
+/** No text in it is what a runner of GitHub Actions would take for a command. */
+function printResult(io: CliIo, result: object): Promise<number> {
+  return print(io, `${JSON.stringify(result, undefined, 2).replaceAll("##[", "#\\u0023[")}\n`);
 }
 
 async function close(bridge: { close(): Promise<void> }, log: Log): Promise<void> {
