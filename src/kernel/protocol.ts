@@ -29,7 +29,7 @@ export const PROTOCOL = 1;
 
 /** The longest line in either direction, in bytes, without its newline. */
 export const MAX_FRAME_BYTES = 32 * 1024 * 1024;
-/** What the values of a frame may take in memory; a list of three million numbers, or 30,000 records of ten fields. */
+/** What the values of a frame may take in memory; a list of three million numbers, or 150,000 records of ten fields. */
 const MAX_FRAME_COST = 96 * 1024 * 1024;
 const TOO_COSTLY = `the request has more values than the ${MAX_FRAME_COST / 1024 / 1024} MiB of memory that the host gives to one; send less at once, or the data as one text`;
 /** How every request begins; see `docs/protocol.md`, "Lines". */

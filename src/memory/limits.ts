@@ -1,6 +1,6 @@
 /** One value, in bytes of its JSON. */
 export const MAX_VALUE_BYTES = 16 * 1024 * 1024;
-/** What the parts of one value take in memory while it is looked at: 4,000,000 numbers, or 500,000 entries of an object. */
+/** What the parts of one value take in memory while it is looked at: 4,000,000 numbers, or 400,000 entries of an object. */
 export const MAX_VALUE_COST = 128 * 1024 * 1024;
 /** Metadata as well, and what other programs keep beside. */
 export const MAX_RECORD_COST = MAX_VALUE_COST + 32 * 1024 * 1024;

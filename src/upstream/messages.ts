@@ -2,7 +2,7 @@ import { costOfExactJson, parseExactJson } from "../core/exact-json.ts";
 
 /** One message; what is longer ends the connection or the stream, since nobody knows which request it answers. */
 export const MAX_MESSAGE_BYTES = 32 * 1024 ** 2;
-/** What the values of one message may take in memory: 80,000 records of ten fields, or eight million numbers. */
+/** What the values of one message may take in memory: 400,000 records of ten fields, or eight million numbers. */
 const MAX_MESSAGE_COST = 256 * 1024 ** 2;
 /** One result; a larger one fails its request alone. Below what a frame to the sandbox may have. */
 export const MAX_RESULT_BYTES = 24 * 1024 ** 2;

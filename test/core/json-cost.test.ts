@@ -9,7 +9,8 @@ describe("the cost of JSON", () => {
     ["a quote that is escaped ends no text", String.raw`"a\",[[[["`, 10],
     ["a backslash that is escaped escapes no quote", String.raw`"a\\",0`, 7 + 32],
     ["an array costs beside its elements", "[1,2,3]", 7 + 96 + 2 * 32],
-    ["an object costs beside its members", '{"a":1}', 7 + 600 + 200],
+    ["an object costs beside its members", '{"a":1}', 7 + 96 + 1000],
+    ["an object like another costs less", '[{"a":1},{"a":2}]', 17 + 96 + 2 * 96 + 1000 + 32 + 24],
     ["text without an end is not read further", '"a,b', 4],
     ["nothing costs nothing", "", 0],
   ])("%s", (_title, text, cost) => {
@@ -29,6 +30,7 @@ describe("the cost of JSON", () => {
   test.each<[string, string]>([
     ["a program of 16 MiB", JSON.stringify({ code: 'x = {"a": [1, 2]}\n'.repeat(900_000) })],
     ["a million numbers", JSON.stringify(Array.from({ length: 1e6 }, (_, at) => at))],
+    ["300,000 small records", JSON.stringify(Array.from({ length: 300_000 }, (_, n) => ({ n, s: "text" })))],
     [
       "30,000 records of ten fields",
       JSON.stringify(

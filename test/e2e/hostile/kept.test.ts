@@ -56,7 +56,8 @@ except NameError: print('still here')`,
 });
 
 test("a memory of a million empty lists is refused, and the old one stays", async () => {
-  await target.attack({
+  await using roomy = await startTarget({ MCP_BRIDGE_MEMORY: "1g" }); // Python needs most of that to put it into words
+  await roomy.attack({
     code: `
 save_memory('wide', 1)
 try: save_memory('wide', [[]] * 1_150_000)
