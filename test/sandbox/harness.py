@@ -17,7 +17,7 @@ from typing import Any, Callable
 ROOT = Path(__file__).resolve().parents[2]
 KERNEL = ROOT / "sandbox" / "kernel"
 PYTHON = os.environ.get("SANDPY_TEST_PYTHON", sys.executable)
-PATIENCE = 20.0
+PATIENCE = 60.0  # other versions are tested at the same time
 FX = {"name": "fx", "alias": "fx", "description": "fixture", "status": "idle"}
 MY_SERVER = {"name": "my-server", "alias": "my_server", "description": "second", "status": "connected"}
 SERVERS = [FX, MY_SERVER]

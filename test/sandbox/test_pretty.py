@@ -208,9 +208,9 @@ class Pretty(unittest.TestCase):
         gc.freeze()  # looking through what the test made would take longer
         self.addCleanup(gc.unfreeze)
         for value in rows:
-            started = time.perf_counter()
+            started = time.process_time()
             text = render_result(value)
-            self.assertLess(time.perf_counter() - started, 0.2, text[:50])
+            self.assertLess(time.process_time() - started, 0.2, text[:50])
             self.assertIn(" more", text[-66_000:])
 
 
