@@ -6,7 +6,7 @@ import { insertJson } from "./edit-json.ts";
 import { addEntry, type Editable, parseEditable, removeEntry, setCommand } from "./editable.ts";
 import { type FoundTarget, findOnPath } from "./find-targets.ts";
 import { identify, type OwnCommand } from "./own-command.ts";
-import { readEntryOf, startsUs } from "./recognise.ts";
+import { createRecogniser, readEntryOf } from "./recognise.ts";
 import { createEntry, ENTRY_NAME } from "./targets.ts";
 
 /** What the entry's program is started with. */
@@ -41,6 +41,7 @@ export interface PlanContext {
 /** Plans our entry in a client's file. Throws `CONFIG_INVALID` where the file cannot be changed safely. */
 export async function planInstall(found: FoundTarget, own: OwnCommand, context: PlanContext): Promise<Plan> {
   const { target, scope } = found;
+  const { config } = context;
   const file = await loadClientFile(found.file);
   const document = await parseEditable(file.path, file.text, target.key);
   // Who shares a project has no path of this machine.
@@ -64,8 +65,10 @@ export async function planInstall(found: FoundTarget, own: OwnCommand, context: 
       const hint = "Give it another name there, then type the same again. Nothing was written.";
       throw refuse(file.path, `has a server "${ENTRY_NAME}" already, which starts something else`, hint);
     }
-    if (present === command || (await isSameProgram(present, command, context)))
-      return none("is there already");
+    if (present === command || (await isSameProgram(present, command, context))) {
+      const off = switchOf(found, document, config);
+      return none(off === undefined ? "is there already" : `is there already, but switched off: ${off}`);
+    }
     if (present === undefined || programName(present) !== ENTRY_NAME)
       return none(`starts it by ${JSON.stringify(present)} already`);
     return finish("update", await setCommand(document, ENTRY_NAME, command));
@@ -136,9 +139,9 @@ async function findOurs(
   { config, selfPath }: PlanContext,
 ): Promise<readonly string[]> {
   const names: string[] = [];
+  const startsUs = createRecogniser(config, selfPath);
   for (const [key, value] of Object.entries(entries)) {
-    if (await startsUs(readEntryOf(target.client, file, key, value, config), config, selfPath))
-      names.push(key);
+    if (await startsUs(readEntryOf(target.client, file, key, value, config))) names.push(key);
   }
   return names;
 }
@@ -180,6 +183,12 @@ async function createText(
     start = insertJson(start, [], { kind: "value", key, value });
   }
   return addEntry(await parseEditable(document.file, start, target.key), ENTRY_NAME, entry);
+}
+
+/** Why our entry is switched off; `undefined` where it is not. */
+function switchOf({ target, file }: FoundTarget, { entries }: Editable, config: Config): string | undefined {
+  const outcome = readEntryOf(target.client, file, ENTRY_NAME, entries[ENTRY_NAME], config);
+  return outcome.kind === "server" ? outcome.off : undefined;
 }
 
 /** The program that an entry starts, as it is written. */

@@ -31,7 +31,7 @@ function dialectOf(client: string): Dialect {
   return CLIENTS.find((row) => row.client === client)?.dialect ?? GENERIC;
 }
 
-export function createBudget(): FillBudget {
+function createBudget(): FillBudget {
   let files = MAX_FILES;
   let chars = MAX_CHARS;
   return {
@@ -43,14 +43,15 @@ export function createBudget(): FillBudget {
   };
 }
 
-/** Whether an entry starts this program, as far as that can be seen. */
-export async function startsUs(
-  outcome: EntryOutcome,
+/** Tells whether an entry starts this program, as far as that can be seen. */
+export function createRecogniser(
   config: Config,
   selfPath: string | undefined,
-): Promise<boolean> {
-  if (outcome.kind !== "server") return false;
+): (outcome: EntryOutcome) => Promise<boolean> {
   const judge = createSelfJudge({ selfPath, searchPath: config.env["PATH"] ?? "" });
-  const { definition } = outcome;
-  return (await judge({ ...definition, alias: definition.name })) !== undefined;
+  return async (outcome) => {
+    if (outcome.kind !== "server") return false;
+    const { definition } = outcome;
+    return (await judge({ ...definition, alias: definition.name })) !== undefined;
+  };
 }

@@ -154,12 +154,29 @@ describe("an entry that is there", () => {
 
   test.each([
     ["under another name", { python: { command: "/x/sandpy" } }, 'is there already, as "python"'],
+    [
+      "that is switched off",
+      { sandpy: { command: "/opt/tools/sandpy", disabled: true } },
+      'is there already, but switched off: "disabled" is true',
+    ],
     ["through a runner", { sandpy: { command: "npx", args: ["sandpy"] } }, 'starts it by "npx" already'],
   ])("%s is enough", async (_how, entry, note) => {
     write(entry);
 
     expect((await rig.install("cursor")).plan).toMatchObject({ action: "none", note });
     expect((await rig.uninstall("cursor")).plan.action).toBe("python" in entry ? "none" : "remove");
+  });
+
+  test("does not mind names that mean something to JavaScript", async () => {
+    const text =
+      '{\n  "mcpServers": {\n    "__proto__": { "command": "x" },\n    "constructor": { "command": "y" }\n  }\n}\n';
+    const file = rig.machine.write("home/.cursor/mcp.json", text);
+
+    await rig.install("cursor", { move: true });
+    expect(Object.keys(JSON.parse(readFileSync(file, "utf8")).mcpServers)).toContain("sandpy");
+    await rig.uninstall("cursor");
+    const names = (await discover(rig.config)).servers.map(({ name }) => name);
+    expect(names.sort()).toEqual(["__proto__", "constructor"]);
   });
 
   test("stays where it starts something else", async () => {
