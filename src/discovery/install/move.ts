@@ -26,6 +26,9 @@ const SERVERS = ["mcpServers"];
 /** Where such a file says what came from where: `{file: {name: {text, sha256}}}`. */
 const RECORD = "movedFrom";
 
+/** Each takes a parse of the whole file; nobody has so many by hand. */
+const MAX_MOVED = 100;
+
 /** `text` is the entry as it was written, `sha256` what we made of it: a change of that is the user's. */
 const recordSchema = z.record(
   z.string(),
@@ -58,6 +61,7 @@ export async function listNeighbours(
   const own = movedFile(config, found);
   const shown = shortenHome(own, config.homeDir);
   const { document } = await loadOwn(own);
+  let count = 0;
   return Object.entries(entries).flatMap(([name, value]): Neighbour[] => {
     if (name === ENTRY_NAME || !isObject(value)) return [];
     const stay = (reason: string): Neighbour[] => [{ name, reason, entry: value }];
@@ -83,6 +87,8 @@ export async function listNeighbours(
     const present = document.entries[name];
     if (present !== undefined && !Bun.deepEquals(present, entry))
       return stay(`${shown} has another server of that name`);
+    if (++count > MAX_MOVED)
+      return stay(`only ${MAX_MOVED} are moved at a time; type the same again for more`);
     return [{ name, reason: undefined, entry }];
   });
 }

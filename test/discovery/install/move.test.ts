@@ -109,6 +109,21 @@ describe("other servers", () => {
     ]);
   });
 
+  test("are moved a hundred at a time", async () => {
+    const servers = Object.fromEntries(
+      Array.from({ length: 102 }, (_, at) => [`s${at}`, { command: `c${at}` }]),
+    );
+    rig.machine.write("home/.cursor/mcp.json", { mcpServers: servers });
+
+    const first = await move("cursor");
+    expect([first.moved.length, first.neighbours.at(-1)?.reason]).toEqual([
+      100,
+      "only 100 are moved at a time; type the same again for more",
+    ]);
+    expect((await move("cursor")).moved).toEqual(["s100", "s101"]);
+    expect((await uninstall("cursor"))?.back.length).toBe(102);
+  });
+
   test("stay where a list of the client switches them off", async () => {
     rig.machine.write("home/.gemini/settings.json", {
       mcpServers: { a: { command: "x" }, b: { command: "y" } },
