@@ -13,6 +13,7 @@ export interface ParsedArguments {
 
 /** A positional of this name is declared for the help alone: it stands for everything after `--`. */
 export const REST = "args";
+const AFTER_DASHES = 'Arguments of the program come after "--".';
 /** The value hint of a positional that takes any number of words; they become `rest`. */
 export const MANY = "…";
 /** The value hint of a flag that takes names with commas between, and may be given more than once. */
@@ -74,11 +75,21 @@ export function parseArguments(words: readonly string[], declared: ArgsDef): Par
   if (!(REST in declared)) for (const word of after) place(word);
   const missing = positionals.slice(filled).find((name) => declared[name]?.required !== false);
   if (missing !== undefined && !helpAsked) {
-    const choices = choicesOf(declared[missing]);
-    const hint = choices.length === 0 ? undefined : `Give ${oneOf(choices)}.`;
-    throw usage(`${missing.toUpperCase()} is missing`, hint);
+    throw usage(`${missing.toUpperCase()} is missing`, hintForMissing(missing, declared[missing], values));
   }
   return { values, rest: REST in declared ? after : many, helpAsked };
+}
+
+/** What a positional can be, or the command that lists it. */
+function hintForMissing(
+  name: string,
+  arg: ArgDef | undefined,
+  { server }: ParsedArguments["values"],
+): string | undefined {
+  const choices = choicesOf(arg);
+  if (choices.length > 0) return `Give ${oneOf(choices)}.`;
+  if (name === "server") return "For the servers, type: sandpy servers";
+  return name === "tool" ? `For its tools, type: sandpy tools ${server}` : undefined;
 }
 
 /** A `USAGE` error; `hint` says what to type instead. */
@@ -101,10 +112,19 @@ function readFlag(word: string, declared: ArgsDef) {
     ([name, arg]) => flag === `--${name}` || aliasesOf(arg).some((alias) => flag === `-${alias}`),
   )?.[0];
   if (name === undefined) {
-    const known = [...options.map(([name]) => `--${name}`), "--help"];
-    throw usage(`unknown flag ${JSON.stringify(flag)}`, didYouMean(flag, known));
+    throw usage(`unknown flag ${JSON.stringify(flag)}`, hintForFlag(flag, declared));
   }
   return { name, flag, value };
+}
+
+/** The flag that was meant; where there is none, a program's own flags stood on the wrong side of `--`. */
+function hintForFlag(flag: string, declared: ArgsDef): string | undefined {
+  const options = Object.entries(declared).filter(([, arg]) => arg.type !== "positional");
+  const letters = options.flatMap(([, arg]) => aliasesOf(arg).map((alias) => `-${alias}`));
+  const sameLetter = letters.find((letter) => letter.toLowerCase() === flag.toLowerCase());
+  if (sameLetter !== undefined) return `Did you mean "${sameLetter}"?`;
+  const nearest = didYouMean(flag, [...options.map(([name]) => `--${name}`), "--help"]);
+  return nearest ?? (REST in declared ? AFTER_DASHES : undefined);
 }
 
 /** Throws for a value that is none of an enumeration. */
@@ -134,6 +154,5 @@ export function shownHint(arg: ArgDef | undefined, otherwise = "value"): string 
 }
 
 function unexpected(word: string, takesRest: boolean): BridgeError {
-  const hint = takesRest ? 'Arguments of the program come after "--".' : undefined;
-  return usage(`unexpected argument ${JSON.stringify(word)}`, hint);
+  return usage(`unexpected argument ${JSON.stringify(word)}`, takesRest ? AFTER_DASHES : undefined);
 }

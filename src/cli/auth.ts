@@ -111,10 +111,7 @@ async function listStates(
     remote.map(async (server) => ({ server, state: await desk.state(server) })),
   );
   if (json === true)
-    return printJson(
-      io,
-      states.map(({ server, state }) => describe(server, state)),
-    );
+    return printJson(io, { servers: states.map(({ server, state }) => describe(server, state)) });
   if (states.length === 0)
     return print(
       io,

@@ -4,6 +4,7 @@ import { COMMIT, VERSION } from "../core/version.ts";
 import { didYouMean, parseArguments, usage } from "./arguments.ts";
 import { loadCommands, loadNode, resolvePart, visible } from "./command-tree.ts";
 import type { CliContext, CliIo } from "./context.ts";
+import { hintForGuess } from "./guessed-commands.ts";
 import { print } from "./output.ts";
 import { addressed } from "./printable.ts";
 import { renderHelp } from "./render-help.ts";
@@ -85,7 +86,9 @@ async function call(
 
 function unknownCommand(word: string, commands: readonly string[], path: string): BridgeError {
   const hint =
-    didYouMean(word, commands) ?? `The commands are: ${commands.join(", ")}. Type "${path} --help" for more.`;
+    hintForGuess(path, word) ??
+    didYouMean(word, commands) ??
+    `The commands are: ${commands.join(", ")}. Type "${path} --help" for more.`;
   return usage(`unknown command ${JSON.stringify(word)}`, hint);
 }
 

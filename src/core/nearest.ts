@@ -8,9 +8,11 @@ export function findNearest(typed: string, names: readonly string[]): string | u
   const word = typed.slice(0, MAX_COMPARED).toLowerCase();
   const ranked = names
     .map((name) => ({ name, distance: editDistance(word, name.toLowerCase()) }))
-    .sort((a, b) => a.distance - b.distance);
+    // Of two as close, the one whose end is missing: `server` is a `servers` cut short, and no long `serve`.
+    .sort(
+      (a, b) => a.distance - b.distance || Number(b.name.startsWith(word)) - Number(a.name.startsWith(word)),
+    );
   const best = ranked[0];
-  return best !== undefined && best.distance <= Math.max(1, Math.floor(best.name.length / 3))
-    ? best.name
-    : undefined;
+  if (best === undefined || best.distance >= best.name.length) return undefined; // not a letter in common
+  return best.distance <= Math.max(1, Math.floor(best.name.length / 3)) ? best.name : undefined;
 }

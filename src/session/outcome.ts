@@ -1,3 +1,5 @@
+import type { DiedFrame } from "../kernel/protocol.ts";
+
 /** Text of one stream of an execution, within the output limit. */
 export interface CapturedText {
   readonly text: string;
@@ -21,6 +23,8 @@ export interface Outcome {
   readonly error: { readonly ename: string; readonly evalue: string; readonly traceback: string } | null;
   /** For `exit`, and for `died` where it is known: the program's exit code, 128 plus the signal's number for a signal. */
   readonly exitCode: number | null;
+  /** For `died`: how the process ended, where it says so. */
+  readonly death?: { readonly reason: DiedFrame["reason"]; readonly signal: string | null };
   /** Output that arrived between the previous call and this one (background tasks, child processes). */
   readonly late: { readonly stdout: CapturedText; readonly stderr: CapturedText };
   /** Sentences for the model: state was lost and why, limits that are not enforced, … */

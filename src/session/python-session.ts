@@ -265,6 +265,7 @@ class PythonSession implements Session {
       result: done?.result ?? null,
       error: done?.error ?? null,
       exitCode: end.kind === "died" ? exitCodeOfDeath(end.frame) : (done?.exit_code ?? null),
+      ...(end.kind === "died" ? { death: { reason: end.frame.reason, signal: end.frame.signal } } : {}),
       notes,
       images: cell.images.images,
       durationMs,

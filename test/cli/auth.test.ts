@@ -45,9 +45,11 @@ test("signs in by an address that it prints, shows it, and signs out", async () 
   expect(stderr).toStartWith('Sign in to "web" on this page:\n');
   expect(stderr).toContain("\n\nOpen it in a browser. Waiting …\n");
   expect((await world.run("auth")).stdout).toBe(`NAME  STATE      SERVER\nweb   signed in  ${oauth.url}\n`);
-  expect(JSON.parse((await world.run("auth", "--json")).stdout)).toEqual([
-    { name: "web", state: "signed-in", expiresAt: expect.stringMatching(/^2\d{3}-.*Z$/), renews: true },
-  ]);
+  expect(JSON.parse((await world.run("auth", "--json")).stdout)).toEqual({
+    servers: [
+      { name: "web", state: "signed-in", expiresAt: expect.stringMatching(/^2\d{3}-.*Z$/), renews: true },
+    ],
+  });
   expect((await world.run("auth", "web", "--logout")).stdout).toBe('Signed out of "web".\n');
   expect((await world.run("auth", "web", "--logout")).stdout).toBe('Nobody was signed in to "web".\n');
   const { stdout: none } = await world.run("auth");

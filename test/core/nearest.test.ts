@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { findNearest } from "../../src/core/nearest.ts";
 
-const NAMES = ["serve", "run", "--timeout", "--servers", "--version"];
+const NAMES = ["serve", "servers", "a", "run", "--timeout", "--servers", "--version"];
 
 test.each([
   ["srve", "serve"],
@@ -11,6 +11,7 @@ test.each([
   ["--server", "--servers"],
   ["--verbose", undefined],
   ["ru", "run"],
+  ["server", "servers"],
   ["x", undefined],
   ["", undefined],
 ])("finds that %j is %p", (typed, expected) => {

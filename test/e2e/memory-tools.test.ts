@@ -24,7 +24,7 @@ test("what Python saved is listed, shown and deleted from the command line", asy
   const file = join(home.path, "MCPs/user_tools/user_tools.py");
 
   const list = await command(["memory", "tools", "list", "--json"], { home });
-  expect(JSON.parse(list.stdout)).toEqual([
+  expect(JSON.parse(list.stdout).tools).toEqual([
     {
       name: "greet",
       signature: expect.stringContaining("greet(name: str) -> str"),
@@ -50,7 +50,7 @@ test("a file of tools that prints, or is no Python, does not confuse the command
   using home = createHome();
   home.write("MCPs/user_tools/user_tools.py", 'print("[]")\n\ndef one():\n    "First."\n');
   const noisy = await command(["memory", "tools", "list", "--json"], { home });
-  expect(JSON.parse(noisy.stdout)).toMatchObject([{ name: "one" }]);
+  expect(JSON.parse(noisy.stdout).tools).toMatchObject([{ name: "one" }]);
   const broken = "def one(:\n";
   writeFileSync(join(home.path, "MCPs/user_tools/user_tools.py"), broken);
   expect((await command(["memory", "tools", "show"], { home })).stdout).toBe(broken);

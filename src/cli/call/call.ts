@@ -1,6 +1,7 @@
 import { defineCommand } from "citty";
 import { loadSettings } from "../../config/load-file.ts";
 import { BridgeError, type ErrorCode, EXIT_CODES } from "../../core/errors.ts";
+import type { ToolSummary } from "../../kernel/host-tools.ts";
 import { MANY } from "../arguments.ts";
 import type { CliContext, CliIo } from "../context.ts";
 import { createQuietLog, print, printJson } from "../output.ts";
@@ -10,7 +11,7 @@ import { stoppable } from "../stoppable.ts";
 import { terminalWidth } from "../table.ts";
 import { createTerminalPeer } from "./terminal-peer.ts";
 import { type Attachment, readAnswer, saveAttachments } from "./tool-answer.ts";
-import { readToolArguments } from "./tool-arguments.ts";
+import { describeMismatch, readToolArguments } from "./tool-arguments.ts";
 
 /** `sandpy call` */
 export const callCommand = defineCommand({
@@ -67,7 +68,13 @@ async function callTool(options: CallOptions, { io }: CliContext): Promise<numbe
   return stoppable(io, "the call", async (signal) => {
     const { callOneTool } = await import("../../app/tool-call.ts");
     const peer = createTerminalPeer(io, canAsk);
-    const call = { server, tool, arguments: given, peer, timeoutMs };
+    let mismatch: string | undefined;
+    const fill = (found: ToolSummary | undefined) => {
+      const filled = typeof given === "function" ? given(found) : given;
+      mismatch = describeMismatch(filled, found);
+      return filled;
+    };
+    const call = { server, tool, arguments: fill, peer, timeoutMs };
     const result = await callOneTool(config, call, { selfPath: io.selfPath, log }, signal).catch(
       (error: unknown) => {
         throw error instanceof BridgeError ? forPerson(error, options, canAsk) : error;
@@ -84,6 +91,7 @@ async function callTool(options: CallOptions, { io }: CliContext): Promise<numbe
     const saved = paths.map((path) => `${path}\n`).join("");
     if (failed) {
       io.stderr.write(renderRefusal(options, shown(io.stderr, text)));
+      if (mismatch !== undefined) io.stderr.write(`${printable(mismatch)}\n`);
       return EXIT_CODES.UPSTREAM_FAILED;
     }
     return await print(io, shown(io.stdout, text) + saved);

@@ -32,6 +32,28 @@ export async function readToolArguments(
   return (tool) => typePairs(pairs, tool);
 }
 
+/**
+ * What is wrong with the names of a call's arguments, and those that the tool has; undefined where all is well. It is
+ * said only when the server refuses: some take what their schema does not name.
+ */
+export function describeMismatch(given: ToolArguments, tool: ToolSummary | undefined): string | undefined {
+  const known = Object.keys(propertiesOf(tool));
+  if (known.length === 0) return undefined;
+  const required = tool?.inputSchema["required"];
+  const needed = Array.isArray(required)
+    ? (required as unknown[]).filter((name) => typeof name === "string")
+    : [];
+  const missing = needed.filter((name) => !Object.hasOwn(given, name));
+  const unknown = Object.keys(given).filter((name) => !known.includes(name));
+  if (missing.length === 0 && unknown.length === 0) return undefined;
+  const faults = [
+    ...(missing.length === 0 ? [] : [`missing: ${missing.map(quoted).join(", ")}`]),
+    ...(unknown.length === 0 ? [] : [`not known: ${unknown.map(quoted).join(", ")}`]),
+  ];
+  const takes = known.map((name) => (needed.includes(name) ? name : `[${name}]`)).join(", ");
+  return `Its arguments are ${clip(takes)}; ${clip(faults.join("; "))}.`;
+}
+
 interface Pair {
   readonly name: string;
   readonly isJson: boolean;
@@ -136,7 +158,9 @@ function listHint(name: string): string {
 }
 
 function quoted(text: string): string {
-  return JSON.stringify(
-    text.length > MAX_QUOTED_CHARS ? `${text.slice(0, MAX_QUOTED_CHARS).toWellFormed()}…` : text,
-  );
+  return JSON.stringify(clip(text));
+}
+
+function clip(text: string): string {
+  return text.length > MAX_QUOTED_CHARS ? `${text.slice(0, MAX_QUOTED_CHARS).toWellFormed()}…` : text;
 }

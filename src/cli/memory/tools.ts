@@ -69,7 +69,7 @@ async function list(json: boolean, context: CliContext, signal: AbortSignal): Pr
   // Without a file there is nothing to ask Python about.
   const entries =
     (await desk.archive.readTools()) === "" ? [] : parseTools(await askPython(LIST, context, signal));
-  if (json) return printJson(io, entries);
+  if (json) return printJson(io, { tools: entries });
   if (entries.length === 0) {
     return print(io, `${NO_TOOLS}\n`);
   }

@@ -17,12 +17,17 @@ export function remarks({ outcome, timeoutMs, inputs, notes, fault }: JobResult)
 }
 
 function remarksOnEnd(
-  { status, exitCode, notes }: JobResult["outcome"],
+  { status, exitCode, notes, death }: JobResult["outcome"],
   timeoutMs: number,
 ): readonly string[] {
   if (status === "timeout") {
     return [`the program was stopped after ${timeoutMs / 1000} s\nGive it longer with --timeout=<seconds>.`];
   }
+  // The notes of an outcome are for a model, whose session goes on; a program is over.
+  if (death?.reason === "out_of_memory") {
+    return ["the program was killed: out of memory\nGive it more with --memory=<size>."];
+  }
+  if (death?.reason === "signal") return [`the program was ended by ${death.signal ?? "an unknown signal"}`];
   const isItsChoice = status === "died" && exitCode !== null && exitCode <= EXIT_SIGNALS; // os._exit
   return isItsChoice ? [] : notes;
 }

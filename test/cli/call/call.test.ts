@@ -88,6 +88,18 @@ describe("sandpy call", () => {
     expect(ended.stderr).toContain(message);
   });
 
+  test("names the arguments of a tool that refused others", async () => {
+    const inputSchema = { type: "object", properties: { path: {}, head: {} }, required: ["path"] };
+    const refused = raw({ isError: true, content: [block("Invalid input")] });
+    define({ tools: { open: { ...refused, inputSchema } } });
+    const said = async (...words: string[]) =>
+      (await createWorld().run("call", "fx", "open", ...words)).stderr;
+    const none = 'Invalid input\nIts arguments are path, [head]; missing: "path"';
+    expect(await said()).toContain(`${none}.\n`);
+    expect(await said("file=x")).toContain(`${none}; not known: "file".\n`);
+    expect(await said("path=x")).toEndWith("Invalid input\n");
+  });
+
   test("gives the result of an error with --json, and its exit code", async () => {
     define({ tools: { bad: raw({ isError: true, content: [] }) } });
     const { code, stdout } = await createWorld().run("call", "fx", "bad", "--json");

@@ -35,6 +35,28 @@ describe("the exit code", () => {
     ["no memory", { status: "died", exitCode: 137, notes: ["Too large."] }, 137, "sandpy: Too large.\n"],
     ["a crash", { status: "died", exitCode: 139, notes: ["SIGSEGV."] }, 139, "sandpy: SIGSEGV.\n"],
     ["os._exit(7)", { status: "died", exitCode: 7, notes: ["for a model"] }, 7, ""],
+    [
+      "what the memory limit killed",
+      {
+        status: "died",
+        exitCode: 137,
+        death: { reason: "out_of_memory", signal: null },
+        notes: ["for a model"],
+      },
+      137,
+      "sandpy: the program was killed: out of memory\nGive it more with --memory=<size>.\n",
+    ],
+    [
+      "what crashed",
+      {
+        status: "died",
+        exitCode: 139,
+        death: { reason: "signal", signal: "SIGSEGV" },
+        notes: ["for a model"],
+      },
+      139,
+      "sandpy: the program was ended by SIGSEGV\n",
+    ],
     ["a note", { notes: ["Limits are not enforced."] }, 0, "sandpy: Limits are not enforced.\n"],
   ])("of %s", async (_title, outcome, code, stderr) => {
     expect(await runWith(outcome)).toEqual({ code, stdout: "", stderr });
