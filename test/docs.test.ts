@@ -58,11 +58,14 @@ describe("the documents", () => {
     expect(broken).toEqual([]);
   });
 
-  test.each(["README.md", "docs/config.md"])("list every setting in %s, and no other", (file) => {
-    const listed = firstCells(file, /^MCP_/).flatMap((name) =>
-      name.endsWith("_*") ? SETTING_NAMES.filter((each) => each.startsWith(name.slice(0, -1))) : name,
-    );
-    expect(listed).toEqual([...SETTING_NAMES]);
+  test("list every setting in docs/config.md, and no other", () => {
+    expect(firstCells("docs/config.md", /^MCP_/)).toEqual([...SETTING_NAMES]);
+  });
+
+  test("list the dozen that matter in README.md, in the same order", () => {
+    const listed = firstCells("README.md", /^MCP_/);
+    expect(listed.length).toBeGreaterThanOrEqual(12);
+    expect(listed).toEqual(SETTING_NAMES.filter((name) => listed.includes(name)));
   });
 
   test("name no setting that does not exist", () => {
