@@ -6,6 +6,7 @@ import { type Comparison, exitCodeOf } from "./comparison.ts";
 import { benchDoc } from "./doc.ts";
 import { benchFirst } from "./first.ts";
 import { benchIpykernel } from "./ipykernel.ts";
+import { keepRun } from "./kept.ts";
 import { benchOutput } from "./output.ts";
 import { benchSearch } from "./search.ts";
 import { benchSession } from "./session.ts";
@@ -21,10 +22,12 @@ import { createWorld, type World } from "./world.ts";
 /**
  * Measures what the product promises, each beside the thing it is compared with, in the same run on the same machine.
  *
- *     bun scripts/benchmarks/main.ts [NAME…] [--json]
+ *     bun scripts/benchmarks/main.ts [NAME…] [--json] [--keep]
  */
 
 const BENCH_DEADLINE_MS = 90_000;
+
+const FLAGS: readonly string[] = ["--json", "--keep"];
 
 const BENCHES: Readonly<Record<string, (world: World) => Promise<Comparison[]>>> = {
   tokens: benchTokens,
@@ -47,7 +50,7 @@ const BENCHES: Readonly<Record<string, (world: World) => Promise<Comparison[]>>>
 EventEmitter.defaultMaxListeners = 0;
 
 async function main(args: readonly string[]): Promise<number> {
-  const names = args.filter((arg) => arg !== "--json");
+  const names = args.filter((arg) => !FLAGS.includes(arg));
   const unknown = names.filter((name) => !Object.hasOwn(BENCHES, name));
   if (unknown.length > 0) {
     process.stderr.write(`error: no bench "${unknown[0]}"; there are: ${Object.keys(BENCHES).join(", ")}\n`);
@@ -69,8 +72,18 @@ async function main(args: readonly string[]): Promise<number> {
     }
     process.stderr.write(`bench: ${name} took ${((performance.now() - started) / 1000).toFixed(1)} s\n`);
   }
+  if (args.includes("--keep")) await keep(comparisons);
   process.stdout.write(`${args.includes("--json") ? renderJson(comparisons) : renderTable(comparisons)}\n`);
   return exitCodeOf(comparisons, failures);
+}
+
+async function keep(comparisons: readonly Comparison[]): Promise<void> {
+  const world = createWorld();
+  try {
+    await keepRun(world, comparisons);
+  } finally {
+    await world.scope.close();
+  }
 }
 
 process.exit(await main(process.argv.slice(2)));

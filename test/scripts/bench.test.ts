@@ -9,6 +9,7 @@ import {
   type Target,
   valueAtMost,
 } from "../../scripts/benchmarks/comparison.ts";
+import { type KeptRuns, mergeRuns } from "../../scripts/benchmarks/kept.ts";
 import { median, p95, quantile, sums, takeTurns } from "../../scripts/benchmarks/statistics.ts";
 import { renderJson, renderTable } from "../../scripts/benchmarks/table.ts";
 
@@ -102,5 +103,63 @@ describe("the table", () => {
     const [row] = JSON.parse(renderJson([comparison([1, 2, 3], [1])]));
 
     expect(row).toMatchObject({ bench: "warm", median: 2, ratio: 2, verdict: "met", ours: [1, 2, 3] });
+  });
+});
+
+describe("a kept run", () => {
+  const machine = {
+    processors: "2 × x",
+    memoryGib: 8,
+    system: "Linux 6.1 x64",
+    bun: "1",
+    engine: "podman",
+    python: "3",
+  };
+  const first = mergeRuns(undefined, [comparison([1, 3], [1])], {
+    machine,
+    measuredAt: "monday",
+    commit: "a",
+  });
+
+  test("has what was measured, and no samples", () => {
+    expect(first.benches["warm"]).toEqual({
+      measuredAt: "monday",
+      commit: "a",
+      rows: [
+        {
+          measured: "a call",
+          unit: "ms",
+          samples: 2,
+          median: 2,
+          p95: 2.9,
+          yardstick: "its legs",
+          yardstickMedian: 1,
+          yardstickP95: 1,
+          ratio: 2,
+          target: { of: "ratio", "at most": 2 },
+          verdict: "met",
+        },
+      ],
+    });
+  });
+
+  const later = { machine, measuredAt: "tuesday", commit: "b" };
+  const other = { ...comparison([], []), bench: "first" };
+  const dates = (kept: KeptRuns) =>
+    Object.entries(kept.benches).map(([name, { measuredAt }]) => `${name} ${measuredAt}`);
+
+  test("replaces the same benches alone", () => {
+    expect(dates(mergeRuns(first, [other], later))).toEqual(["warm monday", "first tuesday"]);
+    expect(dates(mergeRuns(first, [comparison([5], [5])], later))).toEqual(["warm tuesday"]);
+  });
+
+  test("is not mixed with one of another machine", () => {
+    const moved = { ...later, machine: { ...machine, memoryGib: 16 } };
+    expect(dates(mergeRuns(first, [other], moved))).toEqual(["first tuesday"]);
+  });
+
+  test("has null where nothing was measured", () => {
+    const [row] = mergeRuns(undefined, [other], later).benches["first"]?.rows ?? [];
+    expect(row).toMatchObject({ median: null, ratio: null, verdict: "missed" });
   });
 });
