@@ -1,6 +1,6 @@
 import { readFile, realpath, stat } from "node:fs/promises";
-import { posix, resolve } from "node:path";
-import type { Mount } from "../../config/config.ts";
+import { basename, dirname, join, posix, resolve } from "node:path";
+import type { Config, Mount } from "../../config/config.ts";
 import { usage } from "../arguments.ts";
 
 const MAX_MOUNTS = 32;
@@ -90,6 +90,41 @@ function unescapeMount(text: string): string {
   return text.replace(/\\([0-7]{3})/g, (_, digits: string) =>
     String.fromCharCode(Number.parseInt(digits, 8)),
   );
+}
+
+/**
+ * Throws `USAGE` where the job could reach what is the host's alone: our own folders, whose sign-ins and trust decide what
+ * runs on the host, and the folder `out`, where a link of the job's would lead what we write to anywhere.
+ */
+export async function checkMounts(
+  mounts: readonly Mount[],
+  { stateDir, configDir, dataDir, cacheDir }: Pick<Config, "stateDir" | "configDir" | "dataDir" | "cacheDir">,
+  out: string | undefined,
+): Promise<void> {
+  const own = await Promise.all([stateDir, configDir, dataDir, cacheDir].map(whereItLeads));
+  for (const { source } of mounts) {
+    const reached = own.find((folder) => isBelow(folder, [source]) || isBelow(source, [folder]));
+    if (reached === undefined) continue;
+    throw usage(
+      `--mount of ${JSON.stringify(source)}: sandpy keeps files of its own in ${JSON.stringify(reached)}`,
+      "Mount the folder that the job needs, and no other.",
+    );
+  }
+  if (out === undefined) return;
+  const place = await whereItLeads(resolve(out));
+  const writable = mounts.find(({ source, isReadOnly }) => !isReadOnly && isBelow(place, [source]));
+  if (writable === undefined) return;
+  throw usage(
+    `--out ${JSON.stringify(out)} is in ${JSON.stringify(writable.source)}, which the job may write to by --mount`,
+    "Mount that with :ro, or name a folder elsewhere: the job could put a link in its place.",
+  );
+}
+
+/** A path without links, also where the end of it is not there yet. */
+async function whereItLeads(path: string): Promise<string> {
+  const real = await realpath(path).catch(() => undefined); // not there
+  if (real !== undefined || path === dirname(path)) return real ?? path;
+  return join(await whereItLeads(dirname(path)), basename(path));
 }
 
 function isBelow(path: string, folders: readonly string[]): boolean {

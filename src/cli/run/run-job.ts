@@ -1,6 +1,6 @@
 import { loadSettings } from "../../config/load-file.ts";
 import { BridgeError, toBridgeError } from "../../core/errors.ts";
-import { withDeadline } from "../../core/lifecycle.ts";
+import { untilAborted, withDeadline } from "../../core/lifecycle.ts";
 import { createLog, type Log } from "../../core/log.ts";
 import type { ExecuteRequest, Outcome } from "../../session/outcome.ts";
 import type { CliContext, CliIo, CliSession, StopSignal } from "../context.ts";
@@ -10,7 +10,7 @@ import { exitCodeOf, exitCodeOfSignal } from "./exit-code.ts";
 import { GithubStep } from "./github/github.ts";
 import { configureJob, jobOverrides } from "./job-config.ts";
 import { JobInputs } from "./job-inputs.ts";
-import { parseMounts } from "./job-mounts.ts";
+import { checkMounts, parseMounts } from "./job-mounts.ts";
 import type { JobOptions } from "./job-options.ts";
 import type { JobResult } from "./job-result.ts";
 import { renderFault, renderResult } from "./json-result.ts";
@@ -37,8 +37,13 @@ export async function runJob(options: JobOptions, { io, createBridge }: CliConte
   try {
     const settings = await loadSettings(io.env, jobOverrides(options, io.env));
     const mounts = await parseMounts(options.mounts, io.env);
+    await checkMounts(mounts, settings, options.out);
     const config = { ...configureJob(settings, options), ...(mounts.length > 0 ? { mounts } : {}) };
-    const { inputs, request } = await prepare(options, options.timeoutMs ?? config.timeoutMs, io);
+    const timeoutMs = options.timeoutMs ?? config.timeoutMs;
+    // The program may come by a pipe that nobody writes to.
+    const prepared = await untilAborted(prepare(options, timeoutMs, io), stop.signal);
+    if (prepared === undefined) throw notRun();
+    const { inputs, request } = prepared;
     const log = createLog(config.logLevel, (line) => io.stderr.write(line), config.logFormat);
     const calls = new UpstreamCalls();
     const bridge = await createBridge(config, { log });
@@ -46,7 +51,7 @@ export async function runJob(options: JobOptions, { io, createBridge }: CliConte
     try {
       const session = await bridge.openSession();
       await fill(session, inputs, options, stop.signal);
-      if (stop.signal.aborted) throw new BridgeError("CANCELLED", "it was stopped before the program ran");
+      if (stop.signal.aborted) throw notRun();
       const stdout = new LiveOutput(io.stdout, () => stop.abort());
       const stderr = new LiveOutput(io.stderr, () => undefined);
       const show: Pick<ExecuteRequest, "onOutput"> = options.json
@@ -54,7 +59,8 @@ export async function runJob(options: JobOptions, { io, createBridge }: CliConte
         : { onOutput: (name, text) => (name === "stdout" ? stdout : stderr).write(pass(name, text)) };
       const outcome = await session.execute({ ...request, ...show }, stop.signal);
       const taken = await takeBack(session, outcome, options.out, stop.signal);
-      const exitCode = exitCodeOf(outcome, signal) || (taken.fault?.exitCode ?? 0);
+      const faultCode = signal === undefined ? taken.fault?.exitCode : exitCodeOfSignal(signal);
+      const exitCode = exitCodeOf(outcome, signal) || (taken.fault === undefined ? 0 : (faultCode ?? 0));
       const result: JobResult = { outcome, exitCode, inputs, ...taken, calls, timeoutMs: request.timeoutMs };
       if (options.json) {
         const failed = await printResult(io, renderResult(result));
@@ -77,6 +83,10 @@ export async function runJob(options: JobOptions, { io, createBridge }: CliConte
   } finally {
     forget();
   }
+}
+
+function notRun(): BridgeError {
+  return new BridgeError("CANCELLED", "it was stopped before the program ran");
 }
 
 /** Reads the program and looks at what goes with it; nothing is started. */

@@ -58,13 +58,12 @@ export async function takeOut(
   try {
     await mkdir(folder, { recursive: true });
     for (const { path } of listed.files) {
-      if (signal.aborted) throw new Error("it was stopped");
       const fault = faultOf(path);
       if (fault !== undefined) {
         notes.push(describe(path, fault));
         continue;
       }
-      const file = await writeOut(workspace, folder, path, left);
+      const file = await writeOut(workspace, folder, path, left, signal);
       if ("fault" in file) notes.push(describe(path, file.fault));
       else {
         files.push(file);
@@ -87,6 +86,7 @@ async function writeOut(
   folder: string,
   path: string,
   maxBytes: number,
+  signal: AbortSignal,
 ): Promise<OutputFile | { readonly fault: string }> {
   const place = join(folder, path);
   try {
@@ -102,7 +102,9 @@ async function writeOut(
   const hash = createHash("sha256");
   let size = 0;
   try {
+    if (signal.aborted) throw stopped();
     for await (const piece of workspace.read(`${OUT_FOLDER}/${path}`, maxBytes + 1)) {
+      if (signal.aborted) throw stopped(); // pieces may be small, and come slowly
       size += piece.length;
       if (size > maxBytes) break;
       hash.update(piece);
@@ -120,9 +122,13 @@ async function writeOut(
   return { fault: `there is no room for it: all together may have ${MAX_BYTES / 1024 ** 2} MiB` };
 }
 
+function stopped(): Error {
+  return new Error("it was stopped, or took too long");
+}
+
 /** Why a path cannot be one of ours. */
 function faultOf(path: string): string | undefined {
-  if (path === MANIFEST) return "that is the name of the list of files";
+  if (path.toLowerCase() === MANIFEST) return "that is the name of the list of files";
   const parts = path.split("/");
   if (parts.some((part) => part === "" || part === "." || part === "..")) return "its path leads elsewhere";
   if (/[\p{Cc}\p{Zl}\p{Zp}\\]/u.test(path)) return "its name has control characters or a backslash";

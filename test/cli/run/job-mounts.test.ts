@@ -1,9 +1,9 @@
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseMounts } from "../../../src/cli/run/job-mounts.ts";
+import { checkMounts, parseMounts } from "../../../src/cli/run/job-mounts.ts";
 
 let folder: string;
 beforeEach(() => {
@@ -69,4 +69,41 @@ test("refuses one place for two folders, and a folder in which an engine listens
 
 test.if(process.platform === "linux")("refuses :ro where another file system is mounted below", async () => {
   await expect(parseMounts(["/var/..:/a:ro"], {})).rejects.toThrow("more of this machine");
+});
+
+describe("what is the host's alone", () => {
+  const ownFolders = () => ({
+    stateDir: `${folder}/home/MCPs`,
+    configDir: `${folder}/home/.config/sandpy`,
+    dataDir: `${folder}/home/.local/share/sandpy`,
+    cacheDir: `${folder}/home/.cache/sandpy`,
+  });
+  const mountOf = (source: string, isReadOnly = false) => ({ source, target: "/data", isReadOnly });
+
+  test.each([
+    ["state", "home/MCPs"],
+    ["a part of it", "home/MCPs/projects"],
+    ["sign-ins, also to read", "home/.local/share/sandpy"],
+    ["a folder above", "home"],
+  ])("refuses to mount %s", async (_title, path) => {
+    const mount = mountOf(join(folder, path), true);
+    await expect(checkMounts([mount], ownFolders(), undefined)).rejects.toThrow("files of its own");
+  });
+
+  test("follows links to it", async () => {
+    symlinkSync("data", join(folder, "home"));
+    const mount = mountOf(`${folder}/data`);
+    await expect(checkMounts([mount], ownFolders(), undefined)).rejects.toThrow("files of its own");
+  });
+
+  test.each(["data/out", "link/out", "data"])("refuses --out %s where the job may write", async (out) => {
+    const check = (isReadOnly: boolean) =>
+      checkMounts([mountOf(`${folder}/data`, isReadOnly)], ownFolders(), join(folder, out));
+    await expect(check(false)).rejects.toMatchObject({ code: "USAGE" });
+    await check(true);
+  });
+
+  test("lets results go beside what is mounted", async () => {
+    await checkMounts([mountOf(`${folder}/data`)], ownFolders(), join(folder, "data-out"));
+  });
 });

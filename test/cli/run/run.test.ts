@@ -94,6 +94,14 @@ describe("the exit code", () => {
     expect(world.events.at(-1)).toBe("bridge closed");
   });
 
+  test("of a signal while the program is still to come by a pipe", async () => {
+    const world = new CliWorld();
+    const running = world.run("run", "-");
+    await world.signal("SIGINT");
+    expect((await running).code).toBe(130);
+    expect(world.events).toEqual([]);
+  });
+
   test("of a reader that goes away is that of SIGPIPE", async () => {
     const world = new CliWorld();
     world.execute = (_request, stop) =>

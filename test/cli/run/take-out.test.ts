@@ -73,6 +73,7 @@ test("writes nothing outside, and nothing twice, whatever a sandbox calls its fi
     "esc\u001b[31m",
     "back\\slash",
     "manifest.json",
+    "Manifest.JSON",
     "x".repeat(300),
     `${"d/".repeat(600)}e`,
   ];
@@ -124,6 +125,21 @@ test.each([
     code: "FILES_FAILED",
     message: '"/workspace/out" in the sandbox: the sandbox did not answer as it should',
   });
+});
+
+test("waits no longer for a sandbox that goes on giving small pieces", async () => {
+  const stop = new AbortController();
+  let pieces = 0;
+  const slow = new WorkspaceFiles({
+    async ask(method): Promise<Answer> {
+      if (method === "list_files") return { value: { files: [{ path: "a", bytes: 1 }], notes: [] } };
+      if (++pieces === 5) stop.abort();
+      return { value: { data: "YQ==" } };
+    },
+  });
+  await expect(takeOut(slow, folder, stop.signal)).rejects.toMatchObject({ code: "FILES_FAILED" });
+  expect(pieces).toBe(5);
+  expect(readdirSync(folder)).toEqual([]);
 });
 
 describe("the folder", () => {
