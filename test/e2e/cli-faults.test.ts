@@ -113,7 +113,9 @@ describe("CLI-2: the end of stdin", () => {
       '"$0" run - </dev/null',
       '"$0" memory delete large </dev/null && "$0" memory import large.json',
     ]) {
-      expect(await inShell(line)).toMatchObject({ code: 0, stderr: "" });
+      const { code, stderr } = await inShell(line);
+      expect(code).toBe(0);
+      expect(stderr.replace(/^sandpy: This engine does not enforce .*\n?/, "")).toBe(""); // rootless on cgroup v1
     }
     expect((await inShell('"$0" call fx large - </dev/null')).code).toBe(2);
   });

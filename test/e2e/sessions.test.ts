@@ -56,6 +56,19 @@ async function overHttp(line: Line): Promise<Connected> {
   };
 }
 
+/** As `untilContainers`, once nothing has changed for a second: one of a session that ended may still be going. */
+async function untilSettled(pid: number, count: number): Promise<readonly string[]> {
+  let names = await untilContainers(pid, count);
+  let since = performance.now();
+  await until("the containers are settled", async () => {
+    const now = await untilContainers(pid, count);
+    if (now.join() !== names.join()) since = performance.now();
+    names = now;
+    return performance.now() - since > 1000;
+  });
+  return names;
+}
+
 async function begin(client: SessionClient, code: string): Promise<string> {
   const { session = "", isError, text } = await client.run(code, "new");
   expect([isError, text.includes(`session="${session}"`)]).toEqual([false, true]);
@@ -98,7 +111,7 @@ describe.each([
     const { client, pid } = connected;
     const live = "sum(each.state != 'stopped' for each in runtime.list_sessions())";
     const count = Number.parseInt((await client.run(live)).text, 10);
-    const before = await untilContainers(pid, count + 1); // and the one that is kept ready
+    const before = await untilSettled(pid, count + 1); // and the one that is kept ready
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, i) => client.run("1", `s_${String(i).padStart(32, "0")}`)),
     );
