@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
+import { aliasesOf, flatten, loadNode } from "../src/cli/command-tree.ts";
 import { root } from "../src/cli/root.ts";
 import { SETTING_NAMES } from "../src/config/schema.ts";
 import { EXIT_CODES } from "../src/core/errors.ts";
@@ -94,6 +95,29 @@ describe("the documents", () => {
       [...read(file).matchAll(/["'`]sandpy ([a-z]+)/g)]
         .filter(([, command = ""]) => !commands.includes(command))
         .map(([, command]) => `${file}: sandpy ${command}`),
+    );
+    expect(unknown).toEqual([]);
+  });
+
+  test("and name only flags that their commands take", async () => {
+    const flags = new Map(
+      flatten(await loadNode(root, "sandpy")).map(({ path, args }) => [
+        path,
+        new Set(["help", "version", ...Object.keys(args), ...Object.values(args).flatMap(aliasesOf)]),
+      ]),
+    );
+    const texts = files.filter((file) => /^src\/.*\.ts$|\.md$/.test(file) && file !== "CHANGELOG.md");
+    const unknown = texts.flatMap((file) =>
+      [...read(file).matchAll(/["'`](sandpy [a-z][^"'`\n]*)/g)].flatMap(([, words = ""]) => {
+        const [own = ""] = words.split(" -- ");
+        const path = [...flags.keys()].findLast((each) => `${own} `.startsWith(`${each} `)) ?? "sandpy";
+        const named = [...own.matchAll(/\s--?([a-z][a-z-]*)/g)].map(([, flag = ""]) =>
+          flag.replace(/^no-/, ""),
+        );
+        return named
+          .filter((flag) => !flags.get(path)?.has(flag) && !flags.get(path)?.has(`no-${flag}`))
+          .map((flag) => `${file}: ${path} has no "${flag}"`);
+      }),
     );
     expect(unknown).toEqual([]);
   });

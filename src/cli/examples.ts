@@ -90,11 +90,11 @@ export const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
   ],
   "sandpy sessions": [["sandpy sessions", "what runs in the server on this machine"]],
   "sandpy sessions list": [["sandpy sessions list --json", "the same for a script"]],
-  "sandpy sessions end": [["sandpy sessions end s-3f2a", "end one: its variables are gone"]],
+  "sandpy sessions end": [["sandpy sessions end 9f2c51d07a3e", "end one: its variables are gone"]],
   "sandpy sessions interrupt": [
-    ["sandpy sessions interrupt s-3f2a", "stop what runs in it, and keep its variables"],
+    ["sandpy sessions interrupt 9f2c51d07a3e", "stop what runs in it, and keep its variables"],
   ],
-  "sandpy sessions reset": [["sandpy sessions reset s-3f2a", "give it a fresh Python"]],
+  "sandpy sessions reset": [["sandpy sessions reset 9f2c51d07a3e", "give it a fresh Python"]],
   "sandpy trust": [
     ["sandpy trust", "see what this folder's files would start, and agree to it"],
     ["sandpy trust --list", "everything that you agreed to"],
