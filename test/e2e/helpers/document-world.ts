@@ -79,7 +79,7 @@ export async function tryCommand(
   { home, here, env }: DocumentWorld,
   folder = "",
 ): Promise<Tried> {
-  if (/^sandpy serve --http\b/.test(text)) return trySlowly(here(text), home, env);
+  if (/^sandpy serve --http\b/.test(text)) return tryServer(here(text), home, env);
   const result = await runChild({
     command: "bash",
     args: ["--norc", "-euo", "pipefail", "-c", here(text)],
@@ -97,7 +97,7 @@ export async function tryOnTerminal(text: string, { home }: DocumentWorld, cwd: 
   return { code, stdout: screen, stderr: "" };
 }
 
-async function trySlowly(
+async function tryServer(
   text: string,
   home: TestHome,
   env: Readonly<Record<string, string>>,
