@@ -6,7 +6,7 @@ import { loadCommands, loadNode, resolvePart, visible } from "./command-tree.ts"
 import type { CliContext, CliIo } from "./context.ts";
 import { hintForGuess } from "./guessed-commands.ts";
 import { print } from "./output.ts";
-import { addressed } from "./printable.ts";
+import { addressed, printable } from "./printable.ts";
 import { renderHelp } from "./render-help.ts";
 import { root } from "./root.ts";
 import { type Style, styleFor } from "./style.ts";
@@ -97,11 +97,16 @@ async function helpPage(command: CommandDef, path: string, io: CliIo): Promise<s
 }
 
 function renderFailure(failure: BridgeError, path: string, { red }: Style): string {
-  const lines = [`${red(`${NAME}:`)} ${failure.message}`];
-  if (failure.hint !== undefined) lines.push(addressed(failure.hint));
+  const lines = [`${red(`${NAME}:`)} ${printableLines(failure.message)}`];
+  if (failure.hint !== undefined) lines.push(printableLines(addressed(failure.hint)));
   else if (failure.code === "USAGE") lines.push(`Type "${path} --help" for what it takes.`);
   // A fault of ours: where it happened is what a report of it needs.
   const bug = failure.cause instanceof Error ? failure.cause : failure;
   if (failure.code === "INTERNAL" && bug.stack !== undefined) lines.push(bug.stack);
   return `${lines.join("\n")}\n`;
+}
+
+/** Messages quote servers, engines and files, none of which commands the terminal. */
+function printableLines(text: string): string {
+  return text.split("\n").map(printable).join("\n");
 }

@@ -44,7 +44,7 @@ export async function runJob(options: JobOptions, { io, createBridge }: CliConte
     const prepared = await untilAborted(prepare(options, timeoutMs, io), stop.signal);
     if (prepared === undefined) throw notRun();
     const { inputs, request } = prepared;
-    const log = createLog(config.logLevel, (line) => io.stderr.write(line), config.logFormat);
+    const log = createLog(config.logLevel, (line) => io.stderr.write(pass("stderr", line)), config.logFormat);
     const calls = new UpstreamCalls();
     const bridge = await createBridge(config, { log });
     bridge.events.listen(calls.note);
@@ -78,8 +78,7 @@ export async function runJob(options: JobOptions, { io, createBridge }: CliConte
     const stopped = signal === undefined ? undefined : exitCodeOfSignal(signal); // before anything ran
     if (options.json) await printResult(io, renderFault(toBridgeError(error), stopped));
     if (stopped !== undefined) return stopped;
-    github?.fail(toBridgeError(error));
-    throw error;
+    throw github?.fail(toBridgeError(error)) ?? error;
   } finally {
     forget();
   }

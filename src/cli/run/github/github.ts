@@ -1,5 +1,5 @@
 import { appendFile } from "node:fs/promises";
-import type { BridgeError } from "../../../core/errors.ts";
+import { BridgeError } from "../../../core/errors.ts";
 import type { CliIo } from "../../context.ts";
 import type { JobInputs } from "../job-inputs.ts";
 import type { JobResult } from "../job-result.ts";
@@ -35,8 +35,16 @@ export class GithubStep {
     );
   }
 
-  fail(fault: BridgeError): void {
+  /** Says why the job could not run. Returns the fault as it may be told after that: it can quote servers. */
+  fail(fault: BridgeError): BridgeError {
     this.#say(faultAnnotation(fault));
+    const { code, message, hint, data, cause } = fault;
+    const words = (text: string) => this.pass("stderr", `${text}\n`).trimEnd();
+    return new BridgeError(code, words(message), {
+      ...(hint === undefined ? {} : { hint: words(hint) }),
+      ...(data === undefined ? {} : { data }),
+      cause: cause ?? fault,
+    });
   }
 
   /** On a line of its own, on stderr: stdout may be somebody's data. */

@@ -97,6 +97,20 @@ describe("a step", () => {
     ]);
   });
 
+  test("obeys nothing that a fault quotes of a server", async () => {
+    const world = new CliWorld();
+    world.env["GITHUB_ACTIONS"] = "true";
+    world.execute = async () => {
+      throw new BridgeError("UPSTREAM_FAILED", "fx said:\n::add-mask::x\u001b[2J", {
+        hint: "a ##[group]b",
+      });
+    };
+    const { code, stderr } = await world.run("run", "-c", "pass");
+    expect(code).toBe(6);
+    expect(stderr).toEndWith("\nsandpy: fx said:\n\\::add-mask::x\\u{1b}[2J\na ##\\[group]b\n");
+    expect(stderr.split("\n").filter((line) => /^\s*::|##\[/.test(line))).toHaveLength(1);
+  });
+
   test.each<[Partial<Outcome>, string]>([
     [{ status: "timeout" }, "::error title=sandpy run%3A timeout::the program was stopped after 30 s%0A"],
     [{ status: "exit", exitCode: 3 }, "::error title=sandpy run%3A exit::the program ended with exit code 3"],
