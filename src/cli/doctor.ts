@@ -6,9 +6,10 @@ import { loadSettings } from "../config/load-file.ts";
 import { SETTING_NAMES } from "../config/schema.ts";
 import { type BridgeError, toBridgeError } from "../core/errors.ts";
 import { createLog } from "../core/log.ts";
-import { type CliContext, type CliIo, STOP_SIGNALS, type StopSignal } from "./context.ts";
+import type { CliContext, CliIo } from "./context.ts";
 import { print, printJson } from "./output.ts";
 import { addressed, printable } from "./printable.ts";
+import { stoppable } from "./stoppable.ts";
 import { type Screen, screenOf, wrapText } from "./table.ts";
 
 const EXIT_PROBLEM = 1;
@@ -25,28 +26,17 @@ export const doctorCommand = defineCommand({
 
 async function doctor(json: boolean, { io }: CliContext): Promise<number> {
   const { config, settingsFault } = await loadWhatHolds(io.env);
-  const stop = new AbortController();
-  let stopped: StopSignal | undefined;
-  const forget = io.onStopSignal((signal) => {
-    stopped ??= signal;
-    stop.abort();
-  });
-  try {
+  return stoppable(io, "the examination", async (signal) => {
     // What an engine logs on the way is in the findings, where it matters.
     const log = createLog("ERROR", (line) => io.stderr.write(line));
     const { examine } = await import("../app/doctor/doctor.ts");
-    const findings = await examine({ config, settingsFault, selfPath: io.selfPath, log }, stop.signal);
+    const findings = await examine({ config, settingsFault, selfPath: io.selfPath, log }, signal);
     const isWell = findings.every(({ status }) => status !== "problem");
     const written = json
       ? await printJson(io, describe(findings))
       : await print(io, render(findings, screenOf(io)));
     return isWell ? written : EXIT_PROBLEM;
-  } catch (error) {
-    if (stopped !== undefined) return 128 + STOP_SIGNALS[stopped];
-    throw error;
-  } finally {
-    forget();
-  }
+  });
 }
 
 /** The settings; where they are broken, what is wrong and those that hold without the broken part. */
@@ -123,5 +113,3 @@ function summarize(findings: readonly Finding[]): string {
   const parts = [...count("problem", "problem"), ...count("warning", "warning")];
   return parts.length === 0 ? "Everything is as it should be." : `${parts.join(", ")}.`;
 }
-
-/** Lines of words, each behind `indent`; without a width one line, for whoever reads it is a program. */

@@ -88,6 +88,22 @@ test("lists the clients", async () => {
   ]);
 });
 
+test("ends at a signal with the client at hand, and says what was done", async () => {
+  write(".cursor/mcp.json", TWO);
+  write(".gemini/settings.json", "{}");
+  const world = new CliWorld();
+  Object.assign(world.env, { HOME: home, PATH: "/nowhere" });
+
+  const running = world.run("install", "--command", "sandpy");
+  await world.signal("SIGINT");
+  const { code, stdout } = await running;
+
+  expect(code).toBe(130);
+  expect(stdout).toContain("Cursor: added to ~/.cursor/mcp.json\n");
+  expect(readFileSync(join(home, ".gemini/settings.json"), "utf8")).toBe("{}");
+  expect(world.listens).toBe(false);
+});
+
 test("tells programs the same", async () => {
   write(".cursor/mcp.json", TWO);
   write(".gemini/settings.json", "[]");

@@ -1,7 +1,8 @@
 import type { Writable } from "node:stream";
 import { createLog, type LogLevel } from "../../core/log.ts";
-import { type CliIo, STOP_SIGNALS, type StopSignal } from "../context.ts";
+import type { CliIo } from "../context.ts";
 import { printable } from "../printable.ts";
+import { stoppable } from "../stoppable.ts";
 import { terminalWidth } from "../table.ts";
 
 const REDRAW_MS = 100;
@@ -24,12 +25,6 @@ export async function withProgress(
   what: string,
   act: (work: LongWork) => Promise<number>,
 ): Promise<number> {
-  const stop = new AbortController();
-  let stopped: StopSignal | undefined;
-  const forget = io.onStopSignal((signal) => {
-    stopped ??= signal;
-    stop.abort();
-  });
   const line = new ProgressLine(io.stderr, what);
   const log = createLog(level, (text) => {
     line.clear();
@@ -41,13 +36,9 @@ export async function withProgress(
     line.show(text);
   };
   try {
-    return await act({ log, signal: stop.signal, onLine });
-  } catch (error) {
-    if (stopped !== undefined) return 128 + STOP_SIGNALS[stopped];
-    throw error;
+    return await stoppable(io, what, (signal) => act({ log, signal, onLine }));
   } finally {
     line.end();
-    forget();
   }
 }
 

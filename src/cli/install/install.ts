@@ -9,7 +9,9 @@ import { MANY, usage } from "../arguments.ts";
 import { confirm } from "../confirm.ts";
 import type { CliContext, CliIo } from "../context.ts";
 import { printable } from "../printable.ts";
+import { stoppable } from "../stoppable.ts";
 import { listTargets } from "./list.ts";
+
 import type { InstallOptions } from "./options.ts";
 import { type Done, report } from "./report.ts";
 
@@ -67,11 +69,11 @@ async function install(options: InstallOptions, { io }: CliContext): Promise<num
     throw usage("no MCP client was found here", `Name one of: ${ids}.`);
   }
   const prepare = await preparer(options, config, io);
-  const done: Done[] = [];
-  for (const target of targets) done.push(await work(target, prepare, options));
+  const { done, stopCode } = await workOnAll(targets, prepare, options, io);
   const code = await report(done, options, config, io);
+  if (stopCode !== 0) return stopCode;
   if (!options.isDryRun && options.json !== true && options.uninstall !== true && options.move !== true) {
-    await offerMove(done, { ...options, move: true }, config, io);
+    return (await offerMove(done, { ...options, move: true }, config, io)) || code;
   }
   return code;
 }
@@ -96,6 +98,21 @@ async function preparer(
   return (found) => prepareInstall(found, own, context);
 }
 
+/** A signal waits until the client at hand is done, so that no file of it is left half way; it gives `stopCode` then, else 0. */
+async function workOnAll(
+  targets: readonly FoundTarget[],
+  prepare: Prepare,
+  options: InstallOptions,
+  io: CliIo,
+): Promise<{ readonly done: readonly Done[]; readonly stopCode: number }> {
+  const done: Done[] = [];
+  const stopCode = await stoppable(io, "the installation", async (signal) => {
+    for (const target of targets) if (!signal.aborted) done.push(await work(target, prepare, options));
+    return 0;
+  });
+  return { done, stopCode };
+}
+
 /** One client that fails stops no other. */
 async function work(found: FoundTarget, prepare: Prepare, { isDryRun }: InstallOptions): Promise<Done> {
   try {
@@ -109,20 +126,20 @@ async function work(found: FoundTarget, prepare: Prepare, { isDryRun }: InstallO
   }
 }
 
-/** What a client goes on starting by itself is there twice. */
+/** What a client goes on starting by itself is there twice. Returns the exit code of the signal that came meanwhile, else 0. */
 async function offerMove(
   done: readonly Done[],
   options: InstallOptions,
   config: Config,
   io: CliIo,
-): Promise<void> {
+): Promise<number> {
   const able = done.flatMap(({ found, prepared }) => {
     const names = (prepared?.neighbours ?? [])
       .filter(({ reason }) => reason === undefined)
       .map(({ name }) => name);
     return names.length === 0 ? [] : [{ found, names }];
   });
-  if (able.length === 0) return;
+  if (able.length === 0) return 0;
   for (const { found, names } of able) {
     io.stderr.write(
       `${printable(`${found.target.name} starts these itself, beside Sandpy: ${names.join(", ")}`)}\n`,
@@ -133,13 +150,14 @@ async function offerMove(
     io.stderr.write(
       `Type "sandpy install --move ${ids}" to move them behind Sandpy, so that they are not loaded twice.\n`,
     );
-    return;
+    return 0;
   }
   const folder = shortenHome(config.stateDir, config.homeDir);
   if (!(await confirm(io, `Move them behind Sandpy, into ${folder}, so that they are not loaded twice?`)))
-    return;
+    return 0;
   const prepare = await preparer(options, config, io);
-  const again: Done[] = [];
-  for (const { found } of able) again.push(await work(found, prepare, options));
+  const found = able.map((each) => each.found);
+  const { done: again, stopCode } = await workOnAll(found, prepare, options, io);
   await report(again, options, config, io);
+  return stopCode;
 }
