@@ -25,8 +25,8 @@ export async function listWheels(folder: string): Promise<readonly Wheel[]> {
     .sort()
     .slice(0, MAX_WHEELS)) {
     const path = join(folder, name);
-    const facts = await stat(path);
-    if (facts.isFile()) wheels.push({ name, path, bytes: facts.size });
+    const facts = await stat(path).catch(() => undefined); // a link to nothing
+    if (facts?.isFile()) wheels.push({ name, path, bytes: facts.size });
   }
   if (wheels.length > 0) return wheels;
   throw new BridgeError("USAGE", `there is no wheel (.whl) in ${JSON.stringify(folder)}`, {
