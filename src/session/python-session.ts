@@ -7,20 +7,19 @@ import type { Tracing } from "../core/tracing.ts";
 import type { HostMemory } from "../kernel/host-memory.ts";
 import type { HostSessions } from "../kernel/host-sessions.ts";
 import type { HostTools } from "../kernel/host-tools.ts";
-import type { ExecutionEnd, Kernel, KernelEvents } from "../kernel/kernel.ts";
+import type { Kernel, KernelEvents } from "../kernel/kernel.ts";
 import type { WorkspaceFiles } from "../kernel/workspace-files.ts";
 import { RESET_DEADLINE_MS, runCell } from "./execution.ts";
 import { feedInput } from "./feed-input.ts";
-import { CapturedImages } from "./images.ts";
 import type { KernelSource } from "./kernel-source.ts";
-import { LiveOutput } from "./live-output.ts";
-import { cutNote, deathNote, endedNote, exitCodeOfDeath, idleNote, refusedImagesNote } from "./notes.ts";
+import { cutNote, deathNote, endedNote, idleNote } from "./notes.ts";
 import type { ExecuteRequest, Outcome } from "./outcome.ts";
 import { CapturedOutput } from "./output.ts";
 import { toCell } from "./program-cell.ts";
 import { JobQueue } from "./queue.ts";
 import { type ExecutionReporter, type SandboxReporter, SessionReporter } from "./reporter.ts";
 import { type CallLimit, RpcDesk, type RpcDeskOptions, type UnderWay } from "./rpc-desk.ts";
+import { RunningCell } from "./running-cell.ts";
 import type { Session } from "./session.ts";
 import { TimeLimit } from "./time-limit.ts";
 
@@ -59,14 +58,6 @@ export interface SessionOptions {
 /** Creates a session; its sandbox starts with the first execution. The caller closes it. */
 export function createSession(options: SessionOptions): Session {
   return new PythonSession(options);
-}
-
-interface RunningCell {
-  readonly output: CapturedOutput;
-  readonly live: LiveOutput;
-  readonly time: TimeLimit;
-  readonly images: CapturedImages;
-  readonly report: ExecutionReporter;
 }
 
 class PythonSession implements Session {
@@ -184,16 +175,11 @@ class PythonSession implements Session {
 
   async #run(request: ExecuteRequest, report: ExecutionReporter, signal: AbortSignal): Promise<Outcome> {
     const { kernel, servers, projects } = await this.#prepare(request, signal);
-    const cell: RunningCell = {
-      output: new CapturedOutput(this.#options.maxOutputChars),
-      live: new LiveOutput(request.onOutput),
-      time: new TimeLimit(request.timeoutMs),
-      images: new CapturedImages(),
-      report,
-    };
+    const { maxOutputChars, memoryBytes } = this.#options;
+    const cell = new RunningCell(request, report, maxOutputChars);
     const over = new AbortController();
     const late = this.#late;
-    this.#late = new CapturedOutput(this.#options.maxOutputChars);
+    this.#late = new CapturedOutput(maxOutputChars);
     this.#cell = cell;
     this.#hasState = true;
     try {
@@ -215,7 +201,9 @@ class PythonSession implements Session {
       const now = performance.now();
       const told = waits.map(({ label, startedAt: since }) => ({ label, ms: now - since }));
       const cutReason = cut === undefined ? undefined : cutNote(cut, timeoutMs, end.kind !== "done", told);
-      return this.#conclude(end, cut, cutReason, cell, late, now - startedAt);
+      const notes = this.#notes.splice(0);
+      const durationMs = now - startedAt;
+      return cell.conclude({ end, cut, cutReason, notes, late, durationMs, memoryBytes });
     } catch (error) {
       this.#kernel = undefined; // a sandbox that could not be stopped is not used again
       throw error;
@@ -239,38 +227,6 @@ class PythonSession implements Session {
     // A folder that cannot be read keeps no code from running: what asks for its files is told.
     const state = projects.status === "rejected" ? "" : projects.value;
     return { kernel: kernel.value, servers: await tools.servers(), projects: state };
-  }
-
-  #conclude(
-    end: ExecutionEnd,
-    cut: "timeout" | "cancelled" | undefined,
-    cutReason: string | undefined,
-    cell: RunningCell,
-    late: CapturedOutput,
-    durationMs: number,
-  ): Outcome {
-    const stateLost = end.kind !== "done";
-    const notes = this.#notes.splice(0);
-    if (cutReason !== undefined) notes.push(cutReason);
-    else if (end.kind === "died") notes.push(deathNote(end.frame, this.#options.memoryBytes));
-    else if (end.kind === "ended") notes.push(endedNote(end.reason));
-    if (cell.images.refused > 0) notes.push(refusedImagesNote(cell.images.refused));
-    const done = end.kind === "done" ? end.frame : undefined;
-    const plain = done?.status === "interrupted" ? "cancelled" : done?.status;
-    return {
-      status: cut ?? plain ?? "died",
-      stdout: cell.output.read("stdout"),
-      stderr: cell.output.read("stderr"),
-      late: { stdout: late.read("stdout"), stderr: late.read("stderr") },
-      result: done?.result ?? null,
-      error: done?.error ?? null,
-      exitCode: end.kind === "died" ? exitCodeOfDeath(end.frame) : (done?.exit_code ?? null),
-      ...(end.kind === "died" ? { death: { reason: end.frame.reason, signal: end.frame.signal } } : {}),
-      notes,
-      images: cell.images.images,
-      durationMs,
-      stateLost,
-    };
   }
 
   /** Replaces the Python process, so that the next execution finds nothing of this one. */

@@ -1,0 +1,63 @@
+import type { ExecutionEnd } from "../kernel/kernel.ts";
+import { CapturedImages } from "./images.ts";
+import { LiveOutput } from "./live-output.ts";
+import { deathNote, endedNote, exitCodeOfDeath, refusedImagesNote } from "./notes.ts";
+import type { ExecuteRequest, Outcome } from "./outcome.ts";
+import { CapturedOutput } from "./output.ts";
+import type { ExecutionReporter } from "./reporter.ts";
+import { TimeLimit } from "./time-limit.ts";
+
+/** How a cell came to its end, and what else its result tells. */
+export interface CellEnd {
+  readonly end: ExecutionEnd;
+  /** Why we stopped it, and the note that says so. */
+  readonly cut: "timeout" | "cancelled" | undefined;
+  readonly cutReason: string | undefined;
+  /** Notes from before it. */
+  readonly notes: readonly string[];
+  /** What was written since the cell before it. */
+  readonly late: CapturedOutput;
+  readonly durationMs: number;
+  /** The memory limit of the sandbox. */
+  readonly memoryBytes: number;
+}
+
+/** What is collected of the execution whose turn it is, until it becomes a result. */
+export class RunningCell {
+  readonly output: CapturedOutput;
+  readonly live: LiveOutput;
+  readonly time: TimeLimit;
+  readonly images = new CapturedImages();
+  readonly report: ExecutionReporter;
+
+  constructor(request: ExecuteRequest, report: ExecutionReporter, maxOutputChars: number) {
+    this.output = new CapturedOutput(maxOutputChars);
+    this.live = new LiveOutput(request.onOutput);
+    this.time = new TimeLimit(request.timeoutMs);
+    this.report = report;
+  }
+
+  conclude({ end, cut, cutReason, late, durationMs, memoryBytes, ...before }: CellEnd): Outcome {
+    const { output, images } = this;
+    const notes = [...before.notes];
+    if (cutReason !== undefined) notes.push(cutReason);
+    else if (end.kind === "died") notes.push(deathNote(end.frame, memoryBytes));
+    else if (end.kind === "ended") notes.push(endedNote(end.reason));
+    if (images.refused > 0) notes.push(refusedImagesNote(images.refused));
+    const done = end.kind === "done" ? end.frame : undefined;
+    const plain = done?.status === "interrupted" ? "cancelled" : done?.status;
+    return {
+      status: cut ?? plain ?? "died",
+      stdout: output.read("stdout"),
+      stderr: output.read("stderr"),
+      late: { stdout: late.read("stdout"), stderr: late.read("stderr") },
+      result: done?.result ?? null,
+      error: done?.error ?? null,
+      exitCode: end.kind === "died" ? exitCodeOfDeath(end.frame) : (done?.exit_code ?? null),
+      notes,
+      images: images.images,
+      durationMs,
+      stateLost: end.kind !== "done",
+    };
+  }
+}
