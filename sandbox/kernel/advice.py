@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import errno
+import os
 import re
 import sys
 
-from .late import close_matches
+from .late import close_matches, load
 from .meant import SHOWN, all_servers, functions, near_function, server_name, spelled
 from .names import Names
 from .render import safe_str
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     Advice = Callable[[Any, re.Match[str], Names], str]
 
 AWAIT = "this was not awaited: write `await` before the call, or `await asyncio.gather(...)` around several"
+AWAIT_IN_FUNCTION = (
+    "this was not awaited: write `async def` and `await` before the call, and `await` the function where it is called; "
+    "in a plain function, `.result()` after the call of a tool waits for it"
+)
 NO_NETWORK = "the sandbox has no network; what is outside is reached through the tools of MCP servers"
 TEXT = (
     "this is text: the result of a tool has its parsed JSON in `.data`, and "
@@ -27,12 +32,15 @@ TEXT = (
 RESULT = (
     "the result of a tool has `.text`, `.data` (structured content or parsed JSON) and `.images`; it is a dict itself"
 )
+NOT_JSON = "the text of this result is no JSON, so its `.data` is None: take `.text` as it is"
+NO_USER_FILES = "the user's files are not in the sandbox: reach them through an MCP server that has them"
 PLACES = "/workspace, /tmp and /projects"
 MEMORY = "values are kept with `save_memory(key, value)`, `load_memory(key)`, `update_memory(key, fn)`"
 
 _installer = re.compile(r"\b(pip3?|uv|conda|apt|apt-get|apk)\b.*\b(install|add)\b")
 _magic = re.compile(r"(%{1,2}[a-z_]{2,}|![a-z./])", re.IGNORECASE)
 _users_path = re.compile(r"/(home|Users|root|mnt|media|Volumes)/|~|[A-Za-z]:[\\/]")
+_places = tuple(f"{place}/" for place in PLACES.replace(" and ", ", ").split(", "))
 _sdk = frozenset({"ClientSession", "Client", "StdioServerParameters", "stdio_client", "FastMCP", "Server"})
 _lazy = r"(PendingCall|_GatheringFuture|coroutine|_asyncio\.Future|_asyncio\.Task)\b"
 _common = (
@@ -59,6 +67,37 @@ def advise(error: BaseException, names: Names) -> str:
             if text:
                 return text
     return ""
+
+
+def _user_frame(error: BaseException, names: Names) -> tuple[str, str]:
+    """Returns the function of the user's that failed, and the line where; both "" where none is known."""
+    entry, last = error.__traceback__, None
+    while entry is not None:
+        if entry.tb_frame.f_globals is names.namespace:
+            last = entry
+        entry = entry.tb_next
+    if last is None:
+        return "", ""
+    code = last.tb_frame.f_code
+    return code.co_name, load("linecache").getline(code.co_filename, last.tb_lineno)
+
+
+def _not_awaited(error: Any, found: re.Match[str], names: Names) -> str:
+    return AWAIT if _user_frame(error, names)[0] in ("", "<module>") else AWAIT_IN_FUNCTION
+
+
+def _no_data(error: Any, found: re.Match[str], names: Names) -> str:
+    """Advises about text that was taken for JSON."""
+    return NOT_JSON if re.search(r"\.data\b", _user_frame(error, names)[1]) else ""
+
+
+def _not_json(error: Any, found: re.Match[str], names: Names) -> str:
+    return NOT_JSON if re.search(r"loads\(.*\.text\b", _user_frame(error, names)[1]) else ""
+
+
+def _called_property(error: Any, found: re.Match[str], names: Names) -> str:
+    called = re.search(r"\.(text|data|images|content)\(", _user_frame(error, names)[1])
+    return f"`.{called[1]}` of a result is a value: leave out the parentheses" if called else ""
 
 
 def _missing_name(error: Any, found: re.Match[str], names: Names) -> str:
@@ -150,7 +189,12 @@ def _missing_file(error: Any, found: re.Match[str], names: Names) -> str:
     if name in _commands:
         return f"the sandbox has no {name}, and no network"
     if _users_path.match(name):
-        return "the user's files are not in the sandbox: reach them through an MCP server that has them"
+        return f"{NO_USER_FILES}; only {PLACES} can be written"
+    if name.startswith("projects/"):
+        return f"did you mean {'/' + name!r}? A path without / begins in {os.getcwd()}"
+    folder = os.path.dirname(os.path.abspath(name))
+    if folder.startswith(_places) and not os.path.isdir(folder):
+        return f"there is no folder {folder!r}: os.makedirs({folder!r}) makes it; {NO_USER_FILES}"
     return ""
 
 
@@ -196,8 +240,22 @@ RULES: tuple[tuple[str, str, Union[str, Advice]], ...] = (
     ),
     ("AttributeError", r"^module '(?P<module>mcp(\.runtime)?)' has no attribute '(?P<name>\w+)'", _missing_function),
     ("NameError", r"^name '(\w+)' is not defined", _missing_name),
-    ("TypeError", rf"(['\"]|not |got |type ){_lazy}(?! was)", AWAIT),
-    ("AttributeError", rf"^'{_lazy}", AWAIT),
+    ("TypeError", rf"(['\"]|not |got |type ){_lazy}(?! was)", _not_awaited),
+    ("AttributeError", rf"^'{_lazy}", _not_awaited),
+    ("TypeError", "^'NoneType' object is not (subscriptable|iterable)", _no_data),
+    ("AttributeError", "^'NoneType' object has no attribute", _no_data),
+    ("JSONDecodeError", "", _not_json),
+    ("TypeError", "^'(str|NoneType|dict|list)' object is not callable", _called_property),
+    (
+        "TypeError",
+        "^unhashable type: 'slice'",
+        "a dict cannot be cut; the result of a tool is one: cut its `.text`, or a list in its `.data`",
+    ),
+    (
+        "TypeError",
+        r"^'Server' object .*context manager",
+        "a server is connected when used: `await mcp_server.tool(...)`, without `with`",
+    ),
     ("TypeError", r"\bToolResult can't be used in 'await'", "it is the result already: leave out `await`"),
     ("TypeError", r"^'ToolResult' object can't be awaited", "it is the result already: leave out `await`"),
     ("TypeError", r"(['\"]|not )ToolResult\b", RESULT),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import _ast
 
 from .history import history, line_of, split_lines
+from .results import ToolResult
 from .tidy import tidy
 
 TYPE_CHECKING = False
@@ -101,3 +102,13 @@ def _compile_long(source: str, filename: str) -> Cell | None:
         return Cell(body, _compile(last, filename, "eval", _FLAGS, True))
     except (SyntaxError, ImportError):
         return None
+
+
+def note_on_nothing(source: str, namespace: dict[str, Any]) -> str:
+    """Says why a cell whose last value is None shows nothing, where it asked for the data of a result; else ""."""
+    line = source.rstrip(" \t\r\n;").rpartition("\n")[2]
+    asked, dot, name = line.rpartition(".")
+    if not dot or name != "data":
+        return ""
+    is_result = type(namespace.get(asked.strip())) is ToolResult or asked.lstrip().startswith("(await mcp_")
+    return "`.data` is None, since the text of this result is no JSON; `.text` has it\n" if is_result else ""

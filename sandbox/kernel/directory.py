@@ -38,11 +38,23 @@ class UnknownToolError(MCPError, AttributeError):
 
 def unknown(what: str, name: object, known: list[str]) -> str:
     """Words a message about a name that does not exist."""
-    near = close_matches(str(name), known, 1, 0.5)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
+    near = meant(str(name), known)
+    hint = f" Did you mean {near!r}?" if near else ""
     shown = ", ".join(repr(each) for each in known[:20]) or "none"
     more = f" and {len(known) - 20} more" if len(known) > 20 else ""
     return f"no {what} is called {name!r}.{hint} Known: {shown}{more}"
+
+
+def meant(name: str, known: list[str]) -> str:
+    """Returns the name that was most likely meant, "" for none: one of the same first word, else one spelled alike.
+    Who wanted to list files must not be led to a tool that edits them."""
+
+    def first(each: str) -> str:
+        return each.replace("-", "_").partition("_")[0]
+
+    alike = [each for each in close_matches(name, known, 5, 0.3) if first(each) == first(name)]
+    alike = alike or close_matches(name, known, 1, 0.75)
+    return alike[0] if alike else ""
 
 
 class Directory:

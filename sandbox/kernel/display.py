@@ -13,7 +13,7 @@ from .console import Console
 from .figures import Figures
 from .interrupts import Interrupts
 from .render import MAX_RESULT, cut, name_of, render_number, safe_str
-from .results import Image, ToolResult, shown_of
+from .results import Block, Image, ToolResult, shown_of
 from .suppress import Suppress
 
 TYPE_CHECKING = False
@@ -125,7 +125,7 @@ class Display:
 
     def find(self, value: Any) -> list[Found]:
         """Returns the images that a value is, as media type and bytes; none for most values."""
-        if _is(value, ToolResult):
+        if _is(value, ToolResult) or _is(value, Block):
             return _images_of(value)
         if type(value) in (list, tuple):
             return self.find_all(value)
@@ -279,7 +279,7 @@ def _check(data: Any, kind: str | None) -> list[Found]:
     return [] if found is None else [(found, data)]
 
 
-def _images_of(result: ToolResult) -> list[Found]:
+def _images_of(result: ToolResult | Block) -> list[Found]:
     try:
         images = result.images
     except Exception:  # the server's base64 is none, or the user made something else of it

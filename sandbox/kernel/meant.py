@@ -66,6 +66,9 @@ def _why_not(alias: str, names: Names) -> str:
     return f"the server {name!r} {reason}" if reason and found["alias"] == alias else ""
 
 
+_manual = frozenset({"docs", "documentation", "guide", "help", "info", "manual", "usage"})
+
+
 def functions(names: Names) -> list[str]:
     """Returns the names of what `runtime` has, but for second forms."""
     return [each for each in names.runtime.__all__ if each.islower() and not each.endswith("_sync")]
@@ -75,6 +78,8 @@ def near_function(name: str, names: Names, likeness: float) -> str:
     """Advises about a name that may stand for a function of `runtime`."""
     meant = [function for pattern, function in _meant if pattern.search(name) and "tool" in name]
     near = meant or close_matches(name.removesuffix("_sync"), functions(names), 1, likeness)
+    if name in _manual:
+        near = ["capability_summary"]
     if not near:
         return ""
     return f"did you mean `{spelled(near[0], names)}`?"

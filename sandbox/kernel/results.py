@@ -7,6 +7,7 @@ import sys
 
 from . import late
 from .codec import decode, encode
+from .picture import Image
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,16 +77,6 @@ def error_of(record: dict[str, Any]) -> MCPError | MemoryStoreError:
     return cls(message, record.get("server"), record.get("tool"), kind)
 
 
-class Image(bytes):
-    """The bytes of an image that a tool returned."""
-
-    __module__ = "mcp.runtime"
-    mime_type: str = "application/octet-stream"
-
-    def __repr__(self) -> str:
-        return f"<{self.mime_type}, {len(self)} bytes>"
-
-
 class Record(dict):
     """A dict whose keys can also be read as attributes, as in the SDKs that models know."""
 
@@ -128,6 +119,11 @@ class Block(Record):
 
     def __repr__(self) -> str:
         return repr(_shorten(dict(self)))
+
+    @property
+    def images(self) -> list[Image]:
+        """The image that it is, decoded."""
+        return ToolResult(content=[self]).images
 
 
 class ToolResult(Answer):

@@ -9,7 +9,7 @@ import time
 from _queue import Empty, SimpleQueue
 
 from . import history, late
-from .cell import compile_cell
+from .cell import compile_cell, note_on_nothing
 from .console import Console
 from .display import Display
 from .ends import broken, done
@@ -221,6 +221,8 @@ class Runner:
                 ):  # which would then end unawaited in a later cell, to be blamed for it
                     self.namespace["_"] = value
                 value = None
+            else:
+                self.console.note(note_on_nothing(source, self.namespace))
             self.display.finish()
             self.console.flush_foreign()
             interrupts.end()
@@ -260,7 +262,7 @@ class Runner:
             return
         if advice:
             rendered["traceback"] += f"[hint] {advice}\n"
-            if advice == module.AWAIT:
+            if advice in (module.AWAIT, module.AWAIT_IN_FUNCTION):
                 self.rpc.unawaited.report(True)  # says the same
 
     def exit_code(self, error: SystemExit) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .codec import decode, encode
-from .directory import Directory, UnknownToolError, unknown
+from .directory import Directory, UnknownToolError, meant, unknown
 from .results import MCPError, ToolResult
 from .rpc import PendingCall
 from .tools import Tool
@@ -16,6 +16,7 @@ ELSEWHERE_SECONDS = 2.0
 ELSEWHERE = 5
 MAX_QUERY = 200
 MAX_NAME = 256
+MAX_SIGNATURE = 1000
 _SDK = {
     "call_tool": "await runtime.call_tool({server!r}, 'tool', {{'argument': value}})",
     "list_tools": "await runtime.list_tools({server!r})",
@@ -31,7 +32,11 @@ def no_tool(directory: Directory, name: str, wanted: str) -> UnknownToolError:
         message = f"write: {_SDK[wanted].format(server=name)}"
     else:
         listing = directory.listings.get(name)
-        message = unknown("tool", wanted, list(listing.aliases) if listing else [])
+        known = list(listing.aliases) if listing else []
+        message = unknown("tool", wanted, known)
+        near = listing.find(meant(wanted, known)) if listing else None
+        if near is not None and len(near.signature) <= MAX_SIGNATURE:
+            message += f". The nearest is: {near.signature}"
         key = name, wanted
         if key not in directory.others:
             directory.others[key] = _elsewhere(directory, name, wanted)

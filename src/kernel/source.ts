@@ -35,6 +35,7 @@ import origin from "../../sandbox/kernel/origin.py" with { type: "text" };
 import outlet from "../../sandbox/kernel/outlet.py" with { type: "text" };
 import parameters from "../../sandbox/kernel/parameters.py" with { type: "text" };
 import parts from "../../sandbox/kernel/parts.py" with { type: "text" };
+import picture from "../../sandbox/kernel/picture.py" with { type: "text" };
 import pretty from "../../sandbox/kernel/pretty.py" with { type: "text" };
 import processes from "../../sandbox/kernel/process.py" with { type: "text" };
 import projects from "../../sandbox/kernel/projects.py" with { type: "text" };
@@ -105,6 +106,7 @@ const FILES: Readonly<Record<string, string>> = {
   "parameters.py": parameters,
   "outlet.py": outlet,
   "parts.py": parts,
+  "picture.py": picture,
   "pretty.py": pretty,
   "process.py": processes,
   "projects.py": projects,

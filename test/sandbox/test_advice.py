@@ -44,6 +44,15 @@ class Advice(unittest.TestCase):
             ("r = await mcp_fx.bare()\njson.loads(r)", "`.text`, `.data`"),
             ("(await mcp_fx.bare()).json()", "`.text`, `.data`"),
             ("'x' + (await mcp_fx.bare())", "`.text`, `.data`"),
+            ("def size(): return len(mcp_fx.bare().text)\nsize()", "`async def` and `await` before the call"),
+            ("r = await mcp_fx.bare()\nr.data['x']", "`.data` is None: take `.text`"),
+            ("r = await mcp_fx.bare()\nfor x in r.data: pass", "`.data` is None: take `.text`"),
+            ("r = await mcp_fx.bare()\njson.loads(r.text)", "`.data` is None: take `.text`"),
+            ("r = await mcp_fx.bare()\nr.text()", "`.text` of a result is a value"),
+            ("async with mcp_fx as s: pass", "without `with`" if SANDBOX >= (3, 11) else ""),
+            ("runtime.help()", "did you mean `runtime.capability_summary()`?"),
+            ("open('projects/x.txt', 'w')", "did you mean '/projects/x.txt'?"),
+            ("open('/tmp/no-such-folder/x', 'w')", "os.makedirs('/tmp/no-such-folder') makes it"),
             ("import pandas.core", "pandas is not in the sandbox and cannot be installed"),
             ("import nest_asyncio", "write `await` at top level"),
             ("import sys; sys.modules['IPython'] = None\nfrom IPython.display import Image", "`display(value)` is there without import"),
@@ -104,6 +113,21 @@ class Advice(unittest.TestCase):
             text = sandbox.run("await runtime.call_tool('fx', 'send-it', {'to': 'wrong'})").error["traceback"]
             self.assertIn("[hint] see `await runtime.query_tool_docs('fx', 'send-it')`\n", text)
 
+    def test_says_why_the_data_of_a_text_show_nothing(self) -> None:
+        note = "`.data` is None, since the text of this result is no JSON; `.text` has it\n"
+        self.sandbox.run("r = await mcp_fx.bare()\nclass Other: data = None")
+        for code, expected in [
+            ("r.data", note),
+            ("r = await mcp_fx.bare()\nr.data;\n", note),
+            ("(await mcp_fx.bare()).data", note),
+            ("r.text", ""),
+            ("Other.data", ""),
+            ("x = r.data", ""),
+            ("None", ""),
+        ]:
+            with self.subTest(code=code):
+                self.assertEqual(self.sandbox.run(code).stderr, expected)
+
     def test_keeps_silent_where_the_cause_is_not_certain(self) -> None:
         rows = [
             "undefined_name",
@@ -115,6 +139,9 @@ class Advice(unittest.TestCase):
             "class ToolResult_: pass\nToolResult_().x",
             "open('/workspace/nothing')",
             "open('nothing')",
+            "json.loads('x')",
+            "None['x']",
+            "'x'()",
             "raise ConnectionRefusedError(111, 'Connection refused')",
             "try:\n    raise socket.gaierror(-3, '')\nexcept OSError:\n    raise ValueError",
             "raise subprocess.CalledProcessError(1, 'ls')",

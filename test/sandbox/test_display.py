@@ -133,6 +133,11 @@ class Display(unittest.TestCase):
         self.shown(f"{code}display(r)", ("image/png", PNG), stdout=f"{text}\n")
         self.shown(f"{code}r.images", ("image/png", PNG))
         self.shown(f"{code}display(r.images[0])", ("image/png", PNG))
+        self.shown(f"{code}display(r.content[1])", ("image/png", PNG))
+        self.shown(f"{code}r.content[1]", ("image/png", PNG))
+        self.assertEqual(self.sandbox.run(f"{code}display(r.content[0])").images, [])
+        same = "(base64.b64decode(r.images[0].data) == r.images[0], r.images[0].mimeType)"
+        self.assertEqual(self.sandbox.run(f"{code}{same}").result, "(True, 'image/png')")
         outcome = self.sandbox.run("r = await mcp_fx.t(content=[{**image, 'data': '!'}, 5])\nr")
         self.assertEqual((outcome.status, outcome.images), ("ok", []))
         self.assertEqual(outcome.result, "[image: image/png, 0 bytes]\n5")

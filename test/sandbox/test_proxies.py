@@ -303,6 +303,8 @@ class Access(Case):
             with self.subTest(code=code):
                 error = self.error(code)
                 self.assertTrue(error.startswith(start), error)
+        self.assertIn(". The nearest is: issue(title: str", self.error("mcp_fx.isue"))
+        self.assertLess(len(self.error("mcp_fx.wid")), 2000)  # a tool of 10,000 arguments
         hints = [
             ("from mcp_fx import isue", "Did you mean 'issue'?"),
             ("import mcp.servers.my_servr", "did you mean `mcp_my_server`?"),

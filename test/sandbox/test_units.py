@@ -173,6 +173,9 @@ class Names(unittest.TestCase):
             directory.unknown("server", "githb", ["github", "fx"]),
             "no server is called 'githb'. Did you mean 'github'? Known: 'github', 'fx'",
         )
+        tools = ["edit_file", "read_file", "list_directory"]
+        self.assertIn("Did you mean 'list_directory'?", directory.unknown("tool", "list_files", tools))
+        self.assertNotIn("Did you mean", directory.unknown("tool", "list_files", tools[:2]))
         self.assertEqual(directory.unknown("server", "x", []), "no server is called 'x'. Known: none")
         self.assertTrue(directory.unknown("tool", "x", [str(n) for n in range(30)]).endswith(" and 10 more"))
 
