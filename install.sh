@@ -76,6 +76,7 @@ is_musl() {
 # fetch URL FILE: with what there is. Only the tests' own machine may be asked without encryption.
 fetch() {
   case "$1" in
+    *@*) fail "\"$1\" is not fetched: a URL with a name in it may lead elsewhere than it seems" ;;
     https://*) protocols="=https" ;;
     http://127.0.0.1:* | http://localhost:*) protocols="=http,https" ;;
     *) fail "\"$1\" is not fetched: only https:// is" ;;

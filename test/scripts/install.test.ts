@@ -158,6 +158,12 @@ describe("install.sh", () => {
       /asked for "9\.9\.9", but the archive has/,
     ],
     ["plain HTTP", ["--from", "http://example.invalid", "--target", TARGET], [], /only https:\/\/ is/],
+    [
+      "an address that only looks local",
+      ["--from", "http://localhost:1@example.invalid", "--target", TARGET],
+      [],
+      /may lead elsewhere/,
+    ],
     ["no release page", ["--target", TARGET], [], /does not know where Sandpy is published/],
     ["an unknown flag", ["--frobnicate"], [], /unknown "--frobnicate"/],
     ["a flag without its value", ["--dir"], [], /"--dir" needs a value/],
