@@ -96,6 +96,19 @@ def line_of(filename: str, number: int) -> str | None:
     return lines[number - 1] if 0 < number <= len(lines) else None
 
 
+class _Ours:
+    """Gives one of our sources, which is cut into lines only when somebody wants one. A reference to its text would count
+    in the text's own page, which supervisor and kernel then have twice."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __call__(self) -> str:
+        return __loader__.files[self.name]
+
+
 def share(linecache: Any) -> None:
     """Gives the sources to `linecache`, which tracebacks and `inspect` read them from: the cells', and our own."""
     global _cache
@@ -103,10 +116,10 @@ def share(linecache: Any) -> None:
         return
     linecache.cache.update(_cache)
     _cache = linecache.cache
-    for name, source in getattr(__loader__, "files", {}).items():
+    for name in getattr(__loader__, "files", ()):
         origin = f"<sandpy>/{name}"
         if origin[:-3].replace("<sandpy>/", "_sandpy.") in sys.modules:
-            _cache[origin] = (source.__str__,)  # cut into lines when somebody wants one
+            _cache[origin] = (_Ours(name),)
 
 
 def install(inspect: Any) -> None:

@@ -37,6 +37,8 @@ _path = list(sys.path)  # before user code adds to it
 _import = builtins.__import__
 _getrecursionlimit = sys.getrecursionlimit
 _setrecursionlimit = sys.setrecursionlimit
+# Empties the cache of methods; the first is that of Python 3.13.
+_forget = getattr(sys, "_clear_internal_caches", None) or getattr(sys, "_clear_type_cache", None)
 
 RECURSION = 1000  # the interpreter's own limit
 
@@ -163,4 +165,6 @@ def warm_up() -> None:
         load_all()
         aio.modules = dict(sys.modules)  # to make it counts one more reference to each: better once than in every kernel
     gc.collect()
+    if _forget is not None:
+        _forget()  # else kernels drop the names in it one by one, and write to the page of each
     settle()
