@@ -52,8 +52,8 @@ def meant(name: str, known: list[str]) -> str:
     def first(each: str) -> str:
         return each.replace("-", "_").partition("_")[0]
 
-    alike = [each for each in close_matches(name, known, 5, 0.3) if first(each) == first(name)]
-    alike = alike or close_matches(name, known, 1, 0.75)
+    same = [each for each in known if first(each) == first(name)]
+    alike = close_matches(name, same, 1, 0.3) or close_matches(name, known, 1, 0.75)
     return alike[0] if alike else ""
 
 
