@@ -19,6 +19,11 @@ export class LineSplitter {
     this.#maxBytes = maxBytes;
   }
 
+  /** Of a line whose end has not come yet. */
+  get heldBytes(): number {
+    return this.#held;
+  }
+
   /** Yields the lines that `chunk` completes. The bytes may be views of `chunk`: use them before the next push. */
   *push(chunk: Uint8Array): Generator<SplitLine> {
     let start = 0;

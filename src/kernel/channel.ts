@@ -8,7 +8,7 @@ const MAX_LOGGED = 5;
 /** After so long without a pause, timers and other peers get their turn: a sandbox can write without end. */
 const MAX_BUSY_MS = 20;
 /** What is passed on makes garbage several times its size, which Bun is slow to take for a reason to collect. */
-export const COLLECT_BYTES = 16 * 1024 * 1024;
+const COLLECT_BYTES = 16 * 1024 * 1024;
 
 /**
  * Reads frames from the sandbox until its output ends and hands each to `onLine`, with what it costs in memory and in order; where

@@ -250,6 +250,7 @@ class FrameKernel implements Kernel {
       const exit = await sandbox.ended;
       this.#end(describeExit(exit), exit);
     }
+    this.#outbox.close();
   }
 
   #dispatch([speaker, frame]: IncomingLine, cost: number): void | Promise<void> {

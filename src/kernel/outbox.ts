@@ -1,12 +1,16 @@
-import { COLLECT_BYTES } from "./channel.ts";
+import { LARGE_BYTES, largeMessages } from "../core/large-messages.ts";
 import { isTooLong, MAX_FRAME_BYTES, type OutgoingLine, renderLine } from "./protocol.ts";
 
-/** Bytes of answers that the sandbox has not taken yet; more are refused, since it can ask and not read. */
-const MAX_UNSENT_BYTES = 96 * 1024 * 1024;
-/** A shorter answer need not wait for its turn. */
-const LARGE_BYTES = 256 * 1024;
+/**
+ * Bytes of answers that one sandbox has not taken yet; more are refused, since it can ask and not read. One that reads does
+ * not get there: servers wait before.
+ */
+const MAX_UNSENT_BYTES = 48 * 1024 * 1024;
+/** What one answer may take in memory: a number has eight bytes there, and perhaps two on the way. */
+const MAX_ANSWER_BYTES = 96 * 1024 * 1024;
 const TOO_LONG = `the answer is nested too deeply, or takes more than the ${MAX_FRAME_BYTES} bytes of JSON that can be sent at once; ask for less`;
-const TOO_MUCH = `more than ${MAX_UNSENT_BYTES} bytes of answers wait to be read; await some before asking for more`;
+const TOO_MUCH =
+  "too many bytes of answers wait to be read, of this session or of all; await some before asking for more";
 
 type Reply = Extract<OutgoingLine, readonly ["k", { readonly id: number }]>;
 
@@ -17,8 +21,8 @@ type Reply = Extract<OutgoingLine, readonly ["k", { readonly id: number }]>;
  */
 export class Outbox {
   readonly #write: (line: string) => Promise<void>;
+  readonly #held = new Set<() => void>();
   #unsentBytes = 0;
-  #uncollected = 0;
   #turn: Promise<void> = Promise.resolve();
 
   constructor(write: (line: string) => Promise<void>) {
@@ -27,22 +31,26 @@ export class Outbox {
 
   /** Resolves when the pipe has taken the answer, or the refusal in its place. Never rejects. */
   async send(reply: Reply): Promise<void> {
-    const bytes = sizeOf(reply[1], MAX_UNSENT_BYTES);
-    if (this.#unsentBytes + bytes > MAX_UNSENT_BYTES) {
-      const message = bytes > MAX_FRAME_BYTES ? TOO_LONG : TOO_MUCH;
-      return this.#write(renderRefusal(reply, message));
-    }
+    const bytes = sizeOf(reply[1], MAX_ANSWER_BYTES);
+    if (bytes > MAX_ANSWER_BYTES) return this.#write(renderRefusal(reply, TOO_LONG));
+    const isTooMuch = this.#unsentBytes > 0 && this.#unsentBytes + bytes > MAX_UNSENT_BYTES;
+    const letGo = isTooMuch ? undefined : largeMessages.hold(bytes);
+    if (letGo === undefined) return this.#write(renderRefusal(reply, TOO_MUCH));
     this.#unsentBytes += bytes;
+    this.#held.add(letGo);
     try {
       if (bytes < LARGE_BYTES) await this.#write(renderReply(reply));
       else await this.#inTurn(reply);
     } finally {
       this.#unsentBytes -= bytes;
+      this.#held.delete(letGo);
+      letGo();
     }
-    this.#uncollected += bytes;
-    if (this.#uncollected < COLLECT_BYTES) return;
-    this.#uncollected = 0;
-    Bun.gc(true);
+  }
+
+  /** The sandbox is gone: nothing waits to be taken any more, whatever becomes of the pipe. */
+  close(): void {
+    for (const letGo of this.#held) letGo();
   }
 
   #inTurn(reply: Reply): Promise<void> {

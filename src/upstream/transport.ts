@@ -1,6 +1,7 @@
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { type Child, type ChildExit, type ChildOptions, startChild } from "../core/child.ts";
 import { BridgeError } from "../core/errors.ts";
+import { LARGE_BYTES, largeMessages, type Turn } from "../core/large-messages.ts";
 import { withDeadline } from "../core/lifecycle.ts";
 import { LineSplitter } from "../core/lines.ts";
 import { excerpt, type Mask } from "./mask.ts";
@@ -153,9 +154,12 @@ export class StdioTransport implements Transport {
   }
 
   async #pump(source: Child): Promise<void> {
+    let turn: Turn | undefined;
     try {
       for await (const chunk of source.stdout) {
         for (const line of this.#splitter.push(chunk)) {
+          turn?.received();
+          if (turn === undefined && line.kind === "line") await largeMessages.pass(line.bytes.length);
           if (line.kind === "overflow") {
             this.#fail(
               `wrote a line of more than ${MAX_MESSAGE_BYTES} bytes on its stdout`,
@@ -164,11 +168,16 @@ export class StdioTransport implements Transport {
           } else if (!this.#receive(this.#decoder.decode(line.bytes), line.bytes.length)) {
             await this.#unasked.take(line.bytes.length);
           }
+          turn?.passed();
+          turn = undefined;
         }
+        if (this.#splitter.heldBytes > LARGE_BYTES) turn ??= await largeMessages.enter();
         if (this.#fault !== undefined) return;
       }
     } catch {
       // the stream was destroyed: the exit says why
+    } finally {
+      turn?.passed();
     }
   }
 

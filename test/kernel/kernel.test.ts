@@ -204,7 +204,7 @@ describe("a running kernel", () => {
     expect(await ended).toBe("it sent a line longer than the protocol allows");
   });
 
-  test("refuses answers beyond 96 MiB that a sandbox has not taken, and no more once it has", async () => {
+  test("refuses answers beyond 48 MiB that a sandbox has not taken, and no more once it has", async () => {
     const count =
       'seen = []\nfor line in sys.stdin.buffer:\n    frame = json.loads(line)[1]\n    if frame["type"] == "execute": break\n    seen.append(frame["type"])\n';
     const report = 'done(frame["id"], result=",".join(seen))\n';
@@ -219,7 +219,7 @@ describe("a running kernel", () => {
 
     const answers = Array.from({ length: 40 }, (_, id) => answer(id));
     await Promise.all(answers);
-    expect(await told(1)).toEqual([11, 29]);
+    expect(await told(1)).toEqual([5, 35]);
     await answer(50);
     expect(await told(2)).toEqual([1, 0]);
   });

@@ -6,15 +6,16 @@ import type { Log } from "../../core/log.ts";
 import { withinRun } from "../../core/run-context.ts";
 import { Admission } from "./admission.ts";
 import type { Authenticator } from "./authenticator.ts";
+import { BodyBudget } from "./body-budget.ts";
 import { createHostGuard, type HostRules } from "./host-guard.ts";
 import type { HttpApp, HttpEnv, HttpGuards, HttpRoutes } from "./http-env.ts";
-import { BodyBudget, readJsonBody } from "./read-body.ts";
+import { readJsonBody } from "./read-body.ts";
 import { refuse } from "./refusal.ts";
 import { trackResponse } from "./track-response.ts";
 
 /** A session of an older client is one open stream; the rest are calls. */
 const MAX_OPEN = { total: 1024, perCaller: 128 };
-const MAX_BODIES = { total: 64 * 1024 * 1024, perCaller: 40 * 1024 * 1024 };
+const MAX_BODIES = { total: 52 * 1024 * 1024, perCaller: 16 * 1024 * 1024, open: 64, openPerCaller: 32 };
 /** What pages of other origins send and may read of the answer. */
 const REQUEST_HEADERS = [
   "Authorization",

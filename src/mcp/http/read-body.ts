@@ -1,5 +1,6 @@
 import { isJsonContentType } from "@modelcontextprotocol/server";
 import { costOfJson } from "../../core/json-cost.ts";
+import type { BodyBudget } from "./body-budget.ts";
 import { refuse } from "./refusal.ts";
 
 /** A program of 16 MiB, in which half of the characters are escaped in JSON. */
@@ -9,50 +10,13 @@ const MAX_COST = 128 * 1024 * 1024;
 const READ_MS = 60_000;
 const PARSE_ERROR = -32700;
 
-/** A body is several times as large while it is read, which Bun is slow to take for a reason to collect. */
-const COLLECT_BYTES = 16 * 1024 * 1024;
-
-/** What bodies may take together while they are read: of all, and of one caller. */
-export interface BodyLimits {
-  readonly total: number;
-  readonly perCaller: number;
-}
-
-/** Counts the bytes of bodies while they are read. */
-export class BodyBudget {
-  readonly #limits: BodyLimits;
-  readonly #used = new Map<string, number>();
-  #total = 0;
-  #uncollected = 0;
-
-  constructor(limits: BodyLimits) {
-    this.#limits = limits;
-  }
-
-  /** Whether there is room for more of this caller. */
-  take(callerId: string, bytes: number): boolean {
-    const own = (this.#used.get(callerId) ?? 0) + bytes;
-    if (own > this.#limits.perCaller || this.#total + bytes > this.#limits.total) return false;
-    this.#used.set(callerId, own);
-    this.#total += bytes;
-    return true;
-  }
-
-  giveBack(callerId: string, bytes: number): void {
-    const left = (this.#used.get(callerId) ?? 0) - bytes;
-    if (left > 0) this.#used.set(callerId, left);
-    else this.#used.delete(callerId);
-    this.#total -= bytes;
-    this.#uncollected += bytes;
-    if (this.#uncollected < COLLECT_BYTES) return;
-    this.#uncollected = 0;
-    Bun.gc(true);
-  }
-}
+/** What is shorter, and says so, is read at once. */
+const SMALL_BYTES = 64 * 1024;
 
 /**
- * Reads the body of a request as JSON: at most `maxBytes` of it, whatever its headers say, and within a minute. A page's
- * form can send text to any server without asking; so what does not call itself JSON is not read.
+ * Reads the body of a request as JSON: at most `maxBytes` of it, whatever its headers say, and within a minute, in which
+ * it may have to wait for others. A page's form can send text to any server without asking; so what does not call itself
+ * JSON is not read.
  */
 export async function readJsonBody(
   request: Request,
@@ -70,12 +34,18 @@ export async function readJsonBody(
   }
   const tooLarge = () => refuse(413, `the body is larger than ${maxBytes} bytes`);
   if (Number(headers.get("content-length") ?? 0) > maxBytes) return tooLarge();
+  const length = Number(headers.get("content-length") ?? Number.POSITIVE_INFINITY);
+  const share = length <= SMALL_BYTES ? undefined : budget.open(callerId);
+  if (share === undefined && length > SMALL_BYTES) {
+    return refuse(503, "too much is being sent at once", { headers: { "retry-after": "1" } });
+  }
   const reader = request.body?.getReader();
   const stop = () => void reader?.cancel().catch(() => undefined); // the rest is not wanted
   let isLate = false;
   const timer = setTimeout(() => {
     isLate = true;
     stop();
+    share?.end(); // it waits no longer
   }, READ_MS);
   const decoder = new TextDecoder("utf-8", { fatal: true });
   let text = "";
@@ -83,11 +53,12 @@ export async function readJsonBody(
   try {
     for (let part = await reader?.read(); part?.done === false; part = await reader?.read()) {
       const { byteLength } = part.value;
-      const isTooLarge = taken + byteLength > maxBytes;
-      if (isTooLarge || !budget.take(callerId, byteLength)) {
+      if (taken + byteLength > maxBytes) {
         stop();
-        return isTooLarge ? tooLarge() : busy();
+        return tooLarge();
       }
+      await share?.take(byteLength);
+      if (isLate) break;
       taken += byteLength;
       text += decoder.decode(part.value, { stream: true });
     }
@@ -99,10 +70,6 @@ export async function readJsonBody(
     return refuse(400, "Parse error: the body is not one value of JSON in UTF-8", { code: PARSE_ERROR });
   } finally {
     clearTimeout(timer);
-    budget.giveBack(callerId, taken);
+    share?.end();
   }
-}
-
-function busy(): Response {
-  return refuse(503, "too much is being sent at once", { headers: { "retry-after": "1" } });
 }

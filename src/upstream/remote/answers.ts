@@ -34,10 +34,10 @@ export async function guardAnswer(response: Response, options: AnswerOptions): P
   if (type !== "application/json") {
     return withBody(response, (await readBody(response, MAX_OTHER_BYTES)).text);
   }
-  const { text, bytes, isCut } = await readBody(response, MAX_MESSAGE_BYTES);
+  const { text, bytes, isCut, pass } = await readBody(response, MAX_MESSAGE_BYTES);
   if (isCut) return withBody(response, JSON.stringify(tooLarge(options)));
   if (options.isHandshake() && !isTooCostly(text)) return withBody(response, text);
-  const messages = standInFor(text, bytes, options);
+  const messages = standInFor(text, bytes, options, pass);
   if (messages.length > 0) return withBody(response, `[${messages.join(",")}]`);
   // The request would wait for ever.
   return withBody(response, JSON.stringify(refusal(idOf(options), "the answer is no message of JSON-RPC")));
@@ -46,8 +46,8 @@ export async function guardAnswer(response: Response, options: AnswerOptions): P
 function createEventFilter(options: AnswerOptions): TransformStream<Uint8Array, Uint8Array> {
   return filterEvents({
     maxBytes: MAX_MESSAGE_BYTES,
-    replace: (data, bytes) =>
-      options.isHandshake() && !isTooCostly(data) ? [data] : standInFor(data, bytes, options),
+    replace: (data, bytes, pass) =>
+      options.isHandshake() && !isTooCostly(data) ? [data] : standInFor(data, bytes, options, pass),
     overflow: () => {
       options.onOverflow();
       return options.request === undefined ? [] : [JSON.stringify(tooLarge(options))];
@@ -55,7 +55,8 @@ function createEventFilter(options: AnswerOptions): TransformStream<Uint8Array, 
   });
 }
 
-function standInFor(text: string, bytes: number, options: AnswerOptions): string[] {
+/** `pass` is called when the messages were passed on. */
+function standInFor(text: string, bytes: number, options: AnswerOptions, pass: () => void): string[] {
   if (isTooCostly(text)) return options.request === undefined ? [] : [JSON.stringify(tooCostly(options))];
   const parsed = tryParse(text);
   const messages = Array.isArray(parsed) ? parsed : [parsed];
@@ -63,7 +64,7 @@ function standInFor(text: string, bytes: number, options: AnswerOptions): string
   return messages.filter(isMessage).map((message) => {
     const checked = refuseBadResult(message, bytes);
     const isResult = "result" in checked && !("method" in checked);
-    return isResult ? options.standIns.keep(checked, options.request) : JSON.stringify(checked);
+    return isResult ? options.standIns.keep(checked, options.request, pass) : JSON.stringify(checked);
   });
 }
 

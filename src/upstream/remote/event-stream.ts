@@ -1,3 +1,4 @@
+import { LARGE_BYTES, largeMessages, type Turn } from "../../core/large-messages.ts";
 import { LineSplitter } from "../../core/lines.ts";
 import { createTurns } from "../../core/turns.ts";
 import { UnaskedLimit } from "../unasked-limit.ts";
@@ -13,8 +14,11 @@ const MAX_PIECE_CHARS = 64 * 1024;
 export interface EventFilter {
   /** Of one event, all its lines together. */
   readonly maxBytes: number;
-  /** The data of an event of type `message`: the texts that stand in its place, one event for each. */
-  replace(data: string, bytes: number): readonly string[];
+  /**
+   * The data of an event of type `message`: the texts that stand in its place, one event for each. `pass` is to be called
+   * when they were passed on.
+   */
+  replace(data: string, bytes: number, pass: () => void): readonly string[];
   /** An event is larger than `maxBytes`: the texts of the last events, after which the stream ends. */
   overflow(): readonly string[];
 }
@@ -34,11 +38,15 @@ export function filterEvents(filter: EventFilter): TransformStream<Uint8Array, U
   let fields: string[] = [];
   let isMessage = true;
   let bytes = 0;
+  let received: Turn | undefined;
 
   const flush = (): string => {
+    const large = received;
+    large?.received();
+    const pass = () => large?.passed();
     const text = data.join("\n");
     const isPassed = !isMessage || text === "";
-    const events = data.length === 0 ? [] : isPassed ? [text] : filter.replace(text, bytes);
+    const events = data.length === 0 ? [] : isPassed ? [text] : filter.replace(text, bytes, pass);
     const rendered = events.map((event, index) => renderEvent(index === 0 ? fields : [], event));
     // What stays of an event without its data: the SDK takes an id only from one that has some.
     if (events.length === 0 && fields.length > 0) rendered.push(renderEvent(fields, ""));
@@ -46,6 +54,7 @@ export function filterEvents(filter: EventFilter): TransformStream<Uint8Array, U
     fields = [];
     isMessage = true;
     bytes = 0;
+    received = undefined;
     return rendered.join("");
   };
 
@@ -67,6 +76,7 @@ export function filterEvents(filter: EventFilter): TransformStream<Uint8Array, U
         }
         if (line.bytes.length === 0) {
           const wait = limit.take(bytes);
+          if (received === undefined) await largeMessages.pass(bytes);
           out += flush();
           if (wait !== undefined) {
             if (out !== "") controller.enqueue(encoder.encode(out));
@@ -83,6 +93,7 @@ export function filterEvents(filter: EventFilter): TransformStream<Uint8Array, U
         }
       }
       if (out !== "") controller.enqueue(encoder.encode(out));
+      if (bytes + splitter.heldBytes > LARGE_BYTES) received ??= await largeMessages.enter();
       await turn();
     },
   });

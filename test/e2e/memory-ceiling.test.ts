@@ -1,0 +1,108 @@
+/** However much comes at once, the bridge has about 300 MB or less. What one output costs is in memory.test.ts. */
+import { expect, test } from "bun:test";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { createHttpServer } from "../helpers/large-results.ts";
+import { peakMib } from "./helpers/attack.ts";
+import { startBridge } from "./helpers/client.ts";
+import { createHome } from "./helpers/home.ts";
+import { startServed } from "./helpers/served.ts";
+import { connectHttp } from "./helpers/session-clients.ts";
+
+const CEILING_MIB = 300e6 / 1024 ** 2;
+const TOKEN = "ada-0123456789abcdef";
+const SERVER = join(import.meta.dir, "../fixtures/servers/scripted-server.ts");
+const MIB = 1024 ** 2;
+const onLinux = test.if(process.platform === "linux"); // elsewhere nobody says how much another process has
+
+/** A server over stdio with a tool that gives so many bytes. */
+function large(bytes: number) {
+  const script = JSON.stringify({ tools: { big: { bytes } } });
+  return { command: process.execPath, args: [SERVER, script] };
+}
+
+const GATHER = (server: string) => `
+import asyncio
+texts = await asyncio.gather(*(mcp_${server}.big() for _ in range(30)))
+print(sum(len(r.text) for r in texts))`;
+
+/** Events are some 10 MB above the rest: docs/security.md says so. */
+const STREAM_MIB = 350e6 / 1024 ** 2;
+
+onLinux.each([
+  ["stdio", CEILING_MIB],
+  ["http", CEILING_MIB],
+  ["stream", STREAM_MIB],
+])(
+  "EXH-14: thirty results of 10 MB at once all arrive, over %s, in less than %d MiB",
+  async (kind, ceilingMib) => {
+    await using http = createHttpServer(10e6);
+    using home = createHome();
+    home.defineServers({ fx: kind === "stdio" ? large(10e6) : { url: `${http.url}/${kind}` } });
+    await using bridge = await startBridge({ home, env: { MCP_BRIDGE_MEMORY: "2g" } });
+    await bridge.python("await mcp.runtime.list_tools('fx')");
+    const { text } = await bridge.call({ code: GATHER("fx"), timeout: 60 });
+    expect(text).toContain(String(30 * 10e6));
+    expect(peakMib(bridge.pid)).toBeLessThan(ceilingMib);
+  },
+  120_000,
+);
+
+onLinux(
+  "EXH-14: sandboxes that ask for all they can and read nothing take less than 300 MB together, and others are served",
+  async () => {
+    using home = createHome();
+    home.defineServers({ fx: large(10e6) });
+    await using served = await startServed(home, [], { MCP_BRIDGE_HTTP_TOKEN: TOKEN });
+    await using client = await connectHttp(served.url, TOKEN, "v1");
+    // The event loop is held up: answers are not taken.
+    const greedy = `
+import asyncio, time
+for _ in range(30): asyncio.ensure_future(mcp_fx.big())
+await asyncio.sleep(0.2)
+time.sleep(15)`;
+    const attacks = Array.from({ length: 5 }, () => client.run(greedy, "new"));
+    await Promise.all(attacks.map((attack) => attack.catch(() => undefined)));
+    expect((await client.run("1 + 1", "new")).text).toContain("2");
+    expect(peakMib(served.child.pid)).toBeLessThan(CEILING_MIB);
+  },
+  120_000,
+);
+
+onLinux(
+  "CLI-15: a hundred bodies of 15 MB at once are all answered, in less than 300 MB",
+  async () => {
+    using home = createHome();
+    await using served = await startServed(home, [], { MCP_BRIDGE_HTTP_TOKEN: TOKEN });
+    const body = Buffer.alloc(15 * MIB, " ");
+    body.write('{"jsonrpc":"2.0","id":1,"method":"ping"}');
+    const statuses = await Promise.all(Array.from({ length: 100 }, () => post(served.url, body)));
+    expect(statuses.filter((status) => status !== "400" && status !== "503")).toEqual([]);
+    expect(peakMib(served.child.pid)).toBeLessThan(CEILING_MIB);
+  },
+  120_000,
+);
+
+/** Sends all of a body without reading the answer before, as a hostile client does; returns the status. */
+function post(url: URL, body: Uint8Array): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  let heard = "";
+  const socket = connect(Number(url.port), url.hostname);
+  socket.on("data", (data) => {
+    heard += data.toString("latin1");
+    socket.end();
+  });
+  socket.on("error", () => undefined).on("close", () => resolve(/^HTTP\/1\.1 (\d+)/.exec(heard)?.[1] ?? ""));
+  const head = [
+    `POST ${url.pathname} HTTP/1.1`,
+    `Host: ${url.host}`,
+    `Authorization: Bearer ${TOKEN}`,
+    "Content-Type: application/json",
+    "Accept: application/json, text/event-stream",
+    `Content-Length: ${body.length}`,
+    "Connection: close",
+  ];
+  socket.write(`${head.join("\r\n")}\r\n\r\n`);
+  socket.write(body);
+  return promise;
+}
