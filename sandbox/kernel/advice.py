@@ -253,13 +253,13 @@ RULES: tuple[tuple[str, str, Union[str, Advice]], ...] = (
     ),
     (
         "TypeError",
-        r"^'Server' object .*context manager",
+        r"^'([\w.]+\.)?Server' object .*context manager",
         "a server is connected when used: `await mcp_server.tool(...)`, without `with`",
     ),
     ("TypeError", r"\bToolResult can't be used in 'await'", "it is the result already: leave out `await`"),
     ("TypeError", r"^'ToolResult' object can't be awaited", "it is the result already: leave out `await`"),
     ("TypeError", r"(['\"]|not )ToolResult\b", RESULT),
-    ("TypeError", "^'Server' object is not callable", "call one of its tools, as in `await mcp_server.tool(...)`"),
+    ("TypeError", r"^'([\w.]+\.)?Server' object is not callable", "call one of its tools, as in `await mcp_server.tool(...)`"),
     ("AttributeError", "^'ToolResult' object", RESULT),
     (
         "AttributeError",

@@ -84,11 +84,14 @@ describe("the exit code", () => {
     ["SIGHUP", 129],
   ] as const)("of %s, which stops the program", async (signal, expected) => {
     const world = new CliWorld();
+    const begun = Promise.withResolvers<void>();
     world.execute = (_request, stop) =>
       new Promise((resolve) => {
         stop.addEventListener("abort", () => resolve({ ...OK, status: "cancelled" }));
+        begun.resolve();
       });
     const running = world.run("run", FILE);
+    await begun.promise;
     await world.signal(signal);
     expect(await running).toEqual({ code: expected, stdout: "", stderr: "" });
     expect(world.events.at(-1)).toBe("bridge closed");
