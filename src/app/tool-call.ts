@@ -42,15 +42,11 @@ export async function callOneTool(
       goOn();
     }
   };
-  const asked: ClientPeer = {
-    ...peer,
-    request: (message, until) => whileAsking(() => peer.request(message, until)),
-  };
   try {
     await using tracing = await loadTracing(config, ports.log);
     await using upstream = openUpstream(config, { ...ports, tracing });
-    upstream.welcome(asked);
-    const tools = upstream.openSession(() => asked);
+    upstream.welcome(peer);
+    const tools = upstream.openSession(() => peer);
     tools.beginRun();
     const find = async () => {
       const all = await tools.tools(server, stop);

@@ -10,6 +10,7 @@ import type { CatalogueReader } from "./catalogue/catalogue.ts";
 import type { ClientPeer } from "./client-peer.ts";
 import type { Learner } from "./learner.ts";
 import type { LiveServer } from "./live-server.ts";
+import { pausingPeer } from "./pausing-peer.ts";
 import type { Pool } from "./pool.ts";
 import type { Registry } from "./registry.ts";
 import { describeKnown, findServers, nameServer, type ServerFacts, summarize } from "./server-finder.ts";
@@ -38,6 +39,13 @@ export interface SessionToolsOptions {
   readonly home: string | undefined;
   /** Milliseconds for one page of a list. */
   readonly listMs: number;
+}
+
+/** How a server is used. */
+interface UseOptions {
+  readonly onFound?: (definition: ServerDefinition) => void;
+  /** The client that is asked what the server wants of one; by default that of the session. */
+  readonly asked?: ClientPeer | undefined;
 }
 
 let calls: Promise<typeof import("./call.ts")> | undefined;
@@ -76,13 +84,13 @@ export function createSessionTools({
     name: string,
     signal: AbortSignal,
     work: (live: LiveServer, definition: ServerDefinition) => Promise<T>,
-    onFound?: (definition: ServerDefinition) => void,
+    { onFound, asked = peer() }: UseOptions = {},
   ): Promise<T> => {
     const definition = await find(name, signal);
     onFound?.(definition);
     const unusable = explainUnusable(definition, home);
     if (unusable !== undefined) throw notUsable(definition, unusable);
-    return pool.use(definition, { signal, peer: peer() }, (live) => work(live, definition));
+    return pool.use(definition, { signal, peer: asked }, (live) => work(live, definition));
   };
 
   /** The same, and what is found out goes to `facts`. */
@@ -90,6 +98,7 @@ export function createSessionTools({
     facts: CallFacts,
     signal: AbortSignal,
     work: (live: LiveServer, definition: ServerDefinition) => Promise<T>,
+    asked?: ClientPeer,
   ): Promise<T> =>
     use(
       facts.server,
@@ -98,8 +107,11 @@ export function createSessionTools({
         facts.mask = live.connection.mask;
         return work(live, definition);
       },
-      ({ name }) => {
-        facts.server = name;
+      {
+        onFound: ({ name }) => {
+          facts.server = name;
+        },
+        asked,
       },
     );
 
@@ -161,17 +173,23 @@ export function createSessionTools({
       }),
     callTool(wanted, signal, whileAsking = (work) => work()) {
       const facts = createFacts("tools/call", wanted.server, wanted.arguments, wanted.tool);
+      const asked = pausingPeer(peer(), whileAsking);
       const attempt: Attempt = (mayCall) =>
-        useFor(facts, signal, async (live, definition) => {
-          const { callTool, resolveTool } = await loadCalls();
-          const tool = await resolveTool(live, definition, wanted.tool, signal, (name) => {
-            facts.tool = name;
-          });
-          const needs = requestFor(definition, tool, facts);
-          if (needs !== undefined && !mayCall(needs)) return { needs };
-          const asked = { tool: tool.name, arguments: wanted.arguments };
-          return { result: await callTool(live, definition, asked, { signal, peer: peer() }) };
-        });
+        useFor(
+          facts,
+          signal,
+          async (live, definition) => {
+            const { callTool, resolveTool } = await loadCalls();
+            const tool = await resolveTool(live, definition, wanted.tool, signal, (name) => {
+              facts.tool = name;
+            });
+            const needs = requestFor(definition, tool, facts);
+            if (needs !== undefined && !mayCall(needs)) return { needs };
+            const named = { tool: tool.name, arguments: wanted.arguments };
+            return { result: await callTool(live, definition, named, { signal, peer: asked }) };
+          },
+          asked,
+        );
       return watch.watch(facts, () => callOnceApproved({ attempt, approvals, facts, whileAsking, signal }));
     },
     async describeServer(server, signal) {

@@ -78,6 +78,23 @@ describe("a client of the revisions with initialize", () => {
     expect(textOf(await client.callTool(run(code)))).toContain(expected);
   });
 
+  test("may take longer for a form than the code may run", async () => {
+    const [code, expected] = ASK.elicitation;
+    client.setRequestHandler(ElicitRequestSchema, async () => {
+      await Bun.sleep(3000); // a person who fills it in
+      return FORM;
+    });
+    const call = { name: "run_python", arguments: { code, timeout: 2 } };
+    try {
+      expect(textOf(await client.callTool(call))).toContain(expected);
+    } finally {
+      client.setRequestHandler(ElicitRequestSchema, ({ params }) => {
+        asked.push(params.message);
+        return FORM;
+      });
+    }
+  });
+
   test("sees who asks", () => {
     expect(asked).toEqual(["[everything] Please provide inputs for the following fields:"]);
   });
