@@ -88,8 +88,10 @@ describe("WarmPool", () => {
     const kernels = createHostKernels();
     const pool = createPool(kernels);
     pool.warm();
-    await until(() => kernels.sandboxes.length === 1);
+    const spare = () => pool.state.spare;
+    await until(() => spare() === "ready");
     await kernels.sandboxes[0]?.close();
+    await until(() => spare() !== "ready");
     const { kernel } = await pool.start(silent, live());
     expect(await kernel.execute(cell("1 + 1"))).toMatchObject({ kind: "done", frame: { result: "2" } });
     await kernel.close();
