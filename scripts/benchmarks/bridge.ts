@@ -1,36 +1,44 @@
-import { withDeadline } from "../../src/core/lifecycle.ts";
 import type { Peer, World } from "./world.ts";
 
 const START_MS = 60_000;
+const POLL_MS = 100;
+/** From the start of a container until its Python is ready, and has imported what it does at rest. */
+const READY_MS = 1000;
 
 /** The built binary, connected. */
 export interface Bridge extends Peer {
   /** Runs code and returns what the model sees; code that fails is thrown. */
   python(code: string): Promise<string>;
-  /** Resolves when this many sandboxes have started since the bridge did. */
+  /** Resolves when this many sandboxes have started since the bridge did, and are ready. */
   sandboxesStarted(count: number): Promise<void>;
 }
 
 export async function connectBridge(world: World): Promise<Bridge> {
-  let log = "";
-  let onLog = () => {};
-  const peer = await world.connect(world.binary, [], {
-    env: { MCP_BRIDGE_LOG_LEVEL: "DEBUG" },
-    onStderr: (text) => {
-      log += text;
-      onLog();
-    },
-  });
-  const sandboxesStarted = (count: number) => {
-    const started = new Promise<void>((resolve) => {
-      onLog = () => {
-        if (log.split("DEBUG sandpy: started a sandbox").length > count) resolve();
-      };
-      onLog();
-    });
-    return withDeadline(started, START_MS, "the start of a sandbox");
+  const peer = await world.connect(world.binary, []);
+  const started = () =>
+    Math.max(0, ...containersOf(world, peer.pid).map((name) => Number(name.split("-").at(-1))));
+  const sandboxesStarted = async (count: number) => {
+    const giveUpAt = performance.now() + START_MS;
+    while (started() < count) {
+      if (performance.now() > giveUpAt)
+        throw new Error(`no ${count} sandboxes have started after ${START_MS} ms`);
+      await Bun.sleep(POLL_MS);
+    }
+    await Bun.sleep(READY_MS);
   };
   return { ...peer, python: (code) => peer.call("run_python", { code }), sandboxesStarted };
+}
+
+/** Names of a bridge's containers, which it counts in them. Its log would say more, and at that level cost each call some. */
+function containersOf(world: World, pid: number): string[] {
+  const engine = world.env["MCP_BRIDGE_RUNTIME"] ?? "podman";
+  const filter = `label=io.sandpy.pid=${pid}`;
+  const command = [engine, "ps", "--filter", filter, "--format", "{{.Names}}"];
+  const { stdout } = Bun.spawnSync(command, { env: world.env, stderr: "ignore" });
+  return stdout
+    .toString()
+    .split("\n")
+    .filter((name) => name !== "");
 }
 
 /** A bridge at rest: its session has a sandbox, and the spare for the next one is up and disturbs nothing any more. */
