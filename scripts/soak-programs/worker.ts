@@ -151,6 +151,9 @@ export class Worker {
     if (opened.text.includes(LOST)) {
       tally.said += 1;
       await this.#define();
+    } else if (REASONS.test(opened.text)) {
+      tally.said += 1;
+      await this.#define();
     } else if (!opened.text.startsWith("'ended'")) tally.fault("end", opened.text);
   }
 
