@@ -84,8 +84,8 @@ export class Worker {
     for (let left = 10; left > 0; left -= 1) {
       const again = await this.#client?.run("n = 0\n'defined'", this.#session);
       if (again?.text.startsWith("'defined'") === true) return;
-      if (again?.text.includes(LOST) !== true)
-        this.#options.tally.fault("define", again?.text ?? "no client");
+      const text = again?.text ?? "no client";
+      if (!text.includes(LOST) && !REASONS.test(text)) this.#options.tally.fault("define", text);
     }
   }
 
