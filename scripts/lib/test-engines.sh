@@ -31,6 +31,7 @@ install_test_packages() {
   have zsh || missing="$missing zsh"
   have fish || missing="$missing fish"
   have mandoc || missing="$missing mandoc"
+  have ruby || missing="$missing ruby"
   have podman || missing="$missing podman runc"
   have newuidmap || missing="$missing uidmap"
   have slirp4netns || missing="$missing slirp4netns"
