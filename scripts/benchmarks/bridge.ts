@@ -13,10 +13,14 @@ export interface Bridge extends Peer {
   sandboxesStarted(count: number): Promise<void>;
 }
 
-export async function connectBridge(world: World): Promise<Bridge> {
-  const peer = await world.connect(world.binary, []);
+/** Starts a bridge; `env` is put over that of the world. */
+export async function connectBridge(
+  world: World,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Bridge> {
+  const peer = await world.connect(world.binary, [], { env });
   const started = () =>
-    Math.max(0, ...containersOf(world, peer.pid).map((name) => Number(name.split("-").at(-1))));
+    Math.max(0, ...containersOf(world, peer.pid).map(({ name }) => Number(name.split("-").at(-1))));
   const sandboxesStarted = async (count: number) => {
     const giveUpAt = performance.now() + START_MS;
     while (started() < count) {
@@ -29,16 +33,21 @@ export async function connectBridge(world: World): Promise<Bridge> {
   return { ...peer, python: (code) => peer.call("run_python", { code }), sandboxesStarted };
 }
 
-/** Names of a bridge's containers, which it counts in them. Its log would say more, and at that level cost each call some. */
-function containersOf(world: World, pid: number): string[] {
-  const engine = world.env["MCP_BRIDGE_RUNTIME"] ?? "podman";
+/** A bridge's containers, which it counts in their names. Its log would say more, and at that level cost each call some. */
+export function containersOf(
+  world: World,
+  pid: number,
+): readonly { readonly id: string; readonly name: string }[] {
   const filter = `label=io.sandpy.pid=${pid}`;
-  const command = [engine, "ps", "--filter", filter, "--format", "{{.Names}}"];
+  const command = [world.engine, "ps", "--no-trunc", "--filter", filter, "--format", "{{.ID}} {{.Names}}"];
   const { stdout } = Bun.spawnSync(command, { env: world.env, stderr: "ignore" });
   return stdout
     .toString()
     .split("\n")
-    .filter((name) => name !== "");
+    .flatMap((line) => {
+      const [id, name] = line.split(" ");
+      return id === undefined || name === undefined ? [] : [{ id, name }];
+    });
 }
 
 /** A bridge at rest: its session has a sandbox, and the spare for the next one is up and disturbs nothing any more. */

@@ -25,7 +25,7 @@ export async function benchFirst(world: World): Promise<Comparison[]> {
     {
       bench: "first",
       measured: "start of the process to its first result",
-      yardstick: "podman run … python3 -c pass, same flags",
+      yardstick: `${containers.engine.engine} run … python3 -c pass, same flags`,
       unit: "ms",
       ours,
       theirs: bare,

@@ -1,11 +1,10 @@
 import { cpSync, existsSync, readdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
-import { runChild } from "../../src/core/child.ts";
 import type { Containers } from "./containers.ts";
+import { callEngine, deriveImage } from "./derived-image.ts";
 import { getIpykernel } from "./ipykernel-packages.ts";
 import type { World } from "./world.ts";
 
-const TIMEOUT_MS = 60_000;
 const FOLDER = "ipykernel";
 /** What a wheel of zmq takes for granted, and an image made of nothing but Python lacks. */
 const SHARED = ["libpthread.so.0", "librt.so.1", "libm.so.6", "libgcc_s.so.1", "libstdc++.so.6"];
@@ -39,7 +38,7 @@ export interface IpykernelImage {
  */
 export async function makeIpykernelImage(world: World, containers: Containers): Promise<IpykernelImage> {
   const { image } = world.config;
-  const engine = (...args: string[]) => call(world, containers.engine.engine, args);
+  const engine = (...args: string[]) => callEngine(world, containers, args);
   const [version = "", ...missing] = (await containers.outputOf("python3", "-c", PROBE)).trim().split(" ");
   const { origin, folder } = await getIpykernel(world, version);
   const base = await engine("image", "inspect", "--format", "{{.Id}}", image);
@@ -47,14 +46,7 @@ export async function makeIpykernelImage(world: World, containers: Containers): 
   if ((await engine("images", "--quiet", made)) !== "") return { image: made, origin };
 
   for (const name of missing) cpSync(findLibrary(name), join(folder, "libraries", name));
-  const name = `sandpy-bench-${process.pid}`;
-  await engine("create", "--name", name, "--entrypoint", "python3", image, "-V");
-  try {
-    await engine("cp", folder, `${name}:/${FOLDER}`);
-    await engine("commit", name, made);
-  } finally {
-    await engine("rm", name);
-  }
+  await deriveImage(world, containers, { image: made, source: folder, target: `/${FOLDER}` });
   return { image: made, origin };
 }
 
@@ -67,10 +59,4 @@ function findLibrary(name: string): string {
     }
   }
   throw new Error(`the image has no ${name}, nor has this machine`);
-}
-
-async function call(world: World, command: string, args: readonly string[]): Promise<string> {
-  const { code, stdout, stderr } = await runChild({ command, args, env: world.env, timeoutMs: TIMEOUT_MS });
-  if (code !== 0) throw new Error(`${command} ${args[0]} failed: ${stderr}`);
-  return stdout.trim();
 }

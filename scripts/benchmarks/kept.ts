@@ -16,13 +16,25 @@ export interface Machine {
   readonly memoryGib: number;
   readonly system: string;
   readonly bun: string;
-  readonly engine: string;
+}
+
+/** An engine of it, and the Python of the image there. */
+export interface Engine {
+  readonly name: "podman" | "docker";
+  /** Version, with or without root, OCI runtime. */
+  readonly what: string;
   readonly python: string;
 }
 
-/** The last run of each bench. Samples are left out: `--json` prints them. */
+/** The last run of each bench on each engine. Samples are left out: `--json` prints them. */
 export interface KeptRuns {
   readonly machine: Machine;
+  readonly engines: Readonly<Partial<Record<Engine["name"], KeptEngine>>>;
+}
+
+interface KeptEngine {
+  readonly what: string;
+  readonly python: string;
   readonly benches: Readonly<Record<string, KeptBench>>;
 }
 
@@ -33,20 +45,21 @@ interface KeptBench {
   readonly rows: readonly Readonly<Record<string, unknown>>[];
 }
 
+/** Where and when something was measured. */
+export interface Run {
+  readonly machine: Machine;
+  readonly engine: Engine;
+  readonly measuredAt: string;
+  readonly commit: string;
+}
+
 /** Where the last run is kept. */
 export function keptFile(root: string): string {
   return join(root, "docs/bench-last.json");
 }
 
-/** Asks this machine, its engine and the image. */
-export async function describeMachine(world: World): Promise<Machine> {
-  const containers = await Containers.find(world);
-  const { engine, version, rootless, ociRuntime } = containers.engine;
-  const python = await containers.outputOf(
-    "python3",
-    "-c",
-    "import platform as p; print(p.python_implementation(), p.python_version())",
-  );
+/** Describes this machine. */
+export function describeMachine(): Machine {
   const processors = cpus();
   return {
     processors: `${processors.length} × ${processors[0]?.model.trim() ?? "unknown"}`,
@@ -54,24 +67,40 @@ export async function describeMachine(world: World): Promise<Machine> {
     // The rest of a release says who built the system.
     system: `${type()} ${/^\d+\.\d+/.exec(release())?.[0] ?? ""} ${arch()}`,
     bun: Bun.version,
-    engine: [engine, version, rootless ? "rootless" : "as root", ociRuntime ?? "default runtime"].join(", "),
-    python: python.trim(),
   };
 }
 
-/** Puts a run in the place of the older one of the same benches; on another machine, or another engine, of all. */
+/** Asks the engine in use and the image. */
+export async function describeEngine(world: World): Promise<Engine> {
+  const containers = await Containers.find(world);
+  const { engine: name, version, rootless, ociRuntime } = containers.engine;
+  const python = await containers.outputOf(
+    "python3",
+    "-c",
+    "import platform as p; print(p.python_implementation(), p.python_version())",
+  );
+  const what = [version, rootless ? "rootless" : "as root", ociRuntime ?? "default runtime"].join(", ");
+  return { name, what, python: python.trim() };
+}
+
+/**
+ * Puts a run in the place of the older one of the same benches on the same engine; on another machine, of all; with another
+ * version of the engine, or another Python, of all on that engine.
+ */
 export function mergeRuns(
   older: KeptRuns | undefined,
   comparisons: readonly Comparison[],
-  run: { readonly machine: Machine; readonly measuredAt: string; readonly commit: string },
+  { machine, engine, measuredAt, commit }: Run,
 ): KeptRuns {
-  const { machine, measuredAt, commit } = run;
-  const isSame = older !== undefined && Bun.deepEquals(older.machine, machine);
-  const benches: Record<string, KeptBench> = isSame ? { ...older.benches } : {};
+  const engines = older !== undefined && Bun.deepEquals(older.machine, machine) ? older.engines : {};
+  const { name, what, python } = engine;
+  const known = engines[name];
+  const isSame = known?.what === what && known.python === python;
+  const benches: Record<string, KeptBench> = isSame ? { ...known.benches } : {};
   for (const [bench, rows = []] of Object.entries(Object.groupBy(comparisons, (each) => each.bench))) {
     benches[bench] = { measuredAt, commit, rows: rows.map(keptRow) };
   }
-  return { machine, benches };
+  return { machine, engines: { ...engines, [name]: { what, python, benches } } };
 }
 
 /** Keeps a run beside the documents. */
@@ -87,7 +116,8 @@ export async function keepRun(world: World, comparisons: readonly Comparison[]):
     "HEAD",
   ]).stdout.toString();
   const kept = mergeRuns(older, comparisons, {
-    machine: await describeMachine(world),
+    machine: describeMachine(),
+    engine: await describeEngine(world),
     measuredAt: new Date().toISOString(),
     commit: commit.trim() || "unknown",
   });

@@ -41,7 +41,10 @@ export async function benchOutput(world: World): Promise<Comparison[]> {
   );
   const growth = canReadMemory ? memoryOf(bridge.pid).peak - before : Number.NaN;
   await bridge.close();
-  const shared = { bench: "output", yardstick: "the same into podman run, discarded" };
+  const shared = {
+    bench: "output",
+    yardstick: `the same into ${containers.engine.engine} run, discarded`,
+  };
   const printed: Comparison = {
     ...shared,
     measured: "print 100 MB",

@@ -25,6 +25,7 @@ export interface World {
   readonly root: string;
   readonly binary: string;
   readonly home: string;
+  readonly engine: "podman" | "docker";
   /** Our environment with that home, and with the way to the engine's storage. */
   readonly env: Readonly<Record<string, string>>;
   readonly config: Config;
@@ -61,12 +62,14 @@ export function createWorld(): World {
     writeFileSync(join(home, "MCPs/bench.json"), JSON.stringify({ mcpServers: servers }));
   };
   defineServers({ bench: ECHO_SERVER });
+  const config = loadConfig(env);
   return {
     root,
     binary: join(root, "dist/sandpy"),
     home,
     env,
-    config: loadConfig(env),
+    engine: config.engine === "docker" ? "docker" : "podman",
+    config,
     scope,
     defineServers,
     async connect(command, args, options = {}) {

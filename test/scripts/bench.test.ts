@@ -9,7 +9,7 @@ import {
   type Target,
   valueAtMost,
 } from "../../scripts/benchmarks/comparison.ts";
-import { type KeptRuns, mergeRuns } from "../../scripts/benchmarks/kept.ts";
+import { type KeptRuns, mergeRuns, type Run } from "../../scripts/benchmarks/kept.ts";
 import { median, p95, quantile, sums, takeTurns } from "../../scripts/benchmarks/statistics.ts";
 import { renderJson, renderTable } from "../../scripts/benchmarks/table.ts";
 
@@ -107,22 +107,17 @@ describe("the table", () => {
 });
 
 describe("a kept run", () => {
-  const machine = {
-    processors: "2 × x",
-    memoryGib: 8,
-    system: "Linux 6.1 x64",
-    bun: "1",
-    engine: "podman",
-    python: "3",
-  };
-  const first = mergeRuns(undefined, [comparison([1, 3], [1])], {
-    machine,
-    measuredAt: "monday",
-    commit: "a",
-  });
+  const machine = { processors: "2 × x", memoryGib: 8, system: "Linux 6.1 x64", bun: "1" };
+  const podman = { name: "podman", what: "5, as root, crun", python: "CPython 3.14.0" } as const;
+  const docker = { name: "docker", what: "29, as root, runc", python: "CPython 3.14.0" } as const;
+  const monday: Run = { machine, engine: podman, measuredAt: "monday", commit: "a" };
+  const tuesday: Run = { ...monday, measuredAt: "tuesday", commit: "b" };
+  const first = mergeRuns(undefined, [comparison([1, 3], [1])], monday);
 
   test("has what was measured, and no samples", () => {
-    expect(first.benches["warm"]).toEqual({
+    expect(first.machine).toEqual(machine);
+    expect(first.engines.podman).toMatchObject({ what: podman.what, python: podman.python });
+    expect(first.engines.podman?.benches["warm"]).toEqual({
       measuredAt: "monday",
       commit: "a",
       rows: [
@@ -143,23 +138,44 @@ describe("a kept run", () => {
     });
   });
 
-  const later = { machine, measuredAt: "tuesday", commit: "b" };
   const other = { ...comparison([], []), bench: "first" };
   const dates = (kept: KeptRuns) =>
-    Object.entries(kept.benches).map(([name, { measuredAt }]) => `${name} ${measuredAt}`);
+    Object.entries(kept.engines).flatMap(([engine, { benches }]) =>
+      Object.entries(benches).map(([bench, { measuredAt }]) => `${engine} ${bench} ${measuredAt}`),
+    );
 
   test("replaces the same benches alone", () => {
-    expect(dates(mergeRuns(first, [other], later))).toEqual(["warm monday", "first tuesday"]);
-    expect(dates(mergeRuns(first, [comparison([5], [5])], later))).toEqual(["warm tuesday"]);
+    expect(dates(mergeRuns(first, [other], tuesday))).toEqual(["podman warm monday", "podman first tuesday"]);
+    expect(dates(mergeRuns(first, [comparison([5], [5])], tuesday))).toEqual(["podman warm tuesday"]);
   });
 
-  test("is not mixed with one of another machine", () => {
-    const moved = { ...later, machine: { ...machine, memoryGib: 16 } };
-    expect(dates(mergeRuns(first, [other], moved))).toEqual(["first tuesday"]);
+  test.each<[string, Partial<Run>, readonly string[]]>([
+    [
+      "stands beside that of another engine",
+      { engine: docker },
+      ["podman warm monday", "docker first tuesday"],
+    ],
+    [
+      "is not mixed with one of another version",
+      { engine: { ...podman, what: "6" } },
+      ["podman first tuesday"],
+    ],
+    [
+      "is not mixed with one of another Python",
+      { engine: { ...podman, python: "CPython 3.9.1" } },
+      ["podman first tuesday"],
+    ],
+    [
+      "is not mixed with one of another machine",
+      { engine: docker, machine: { ...machine, memoryGib: 16 } },
+      ["docker first tuesday"],
+    ],
+  ])("%s", (_what, changed, expected) => {
+    expect(dates(mergeRuns(first, [other], { ...tuesday, ...changed }))).toEqual([...expected]);
   });
 
   test("has null where nothing was measured", () => {
-    const [row] = mergeRuns(undefined, [other], later).benches["first"]?.rows ?? [];
+    const [row] = mergeRuns(undefined, [other], tuesday).engines.podman?.benches["first"]?.rows ?? [];
     expect(row).toMatchObject({ median: null, ratio: null, verdict: "missed" });
   });
 });
