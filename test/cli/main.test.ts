@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { type Child, startChild } from "../../src/core/child.ts";
+import { patient } from "../helpers/patient.ts";
 import { INITIALIZE } from "../helpers/raw-server.ts";
 
 const MAIN = join(import.meta.dir, "../../src/main.ts");
@@ -56,6 +57,6 @@ describe("the process", () => {
     const started = performance.now();
     end(child);
     expect((await child.exited).code).toBe(0);
-    expect(performance.now() - started).toBeLessThan(5000);
+    expect(performance.now() - started).toBeLessThan(patient(5000));
   });
 });

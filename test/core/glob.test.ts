@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { matchesGlob, matchesStars } from "../../src/core/glob.ts";
+import { patient } from "../helpers/patient.ts";
 
 test.each([
   ["*", "", true],
@@ -24,7 +25,7 @@ test("a glob made to be slow is not", () => {
   const started = performance.now();
   expect(matchesStars("*a".repeat(500), "a".repeat(20_000) + "b".repeat(20_000))).toBe(false);
   expect(matchesGlob(`${"*a".repeat(50)}b`, "a".repeat(10_000))).toBe(false);
-  expect(performance.now() - started).toBeLessThan(1000);
+  expect(performance.now() - started).toBeLessThan(patient(1000));
 });
 
 test.each([

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { chmodSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { patient } from "../helpers/patient.ts";
 import { Machine } from "./helpers.ts";
 
 let machine: Machine;
@@ -244,7 +245,7 @@ describe("a file that is made to take long does not", () => {
     expect(servers.map(({ name }) => name)).toContain("good");
     expect(JSON.stringify(problems).length).toBeLessThan(100_000);
     expect(JSON.stringify(servers).length).toBeLessThan(64 * 1024 ** 2);
-    expect(performance.now() - start).toBeLessThan(4000);
+    expect(performance.now() - start).toBeLessThan(patient(4000));
   });
 });
 

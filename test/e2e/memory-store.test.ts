@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { patient } from "../helpers/patient.ts";
 import { type Bridge, startBridge } from "./helpers/client.ts";
 import { command } from "./helpers/command.ts";
 import { createHome, type TestHome } from "./helpers/home.ts";
@@ -39,7 +40,7 @@ for n in range(${UPDATES}): update_memory("log", lambda old: (old or []) + ["${n
     const startedAt = performance.now();
     const answers = await Promise.all(bridges.map((bridge, at) => bridge.python(append(`b${at}-`))));
     expect(answers.filter(({ isError }) => isError)).toEqual([]);
-    expect(performance.now() - startedAt).toBeLessThan(20_000);
+    expect(performance.now() - startedAt).toBeLessThan(patient(20_000));
     expect(new Set((await load(home, "log")) as string[]).size).toBe(2 * UPDATES);
 
     // Small stacks: where rlimits stand in for the engine's limit, address space counts as memory.
@@ -117,12 +118,12 @@ update_memory("k", change)`;
     expect(
       (await other.python('update_memory("k", lambda old: old + "!")\nprint(load_memory("k"))')).text,
     ).toContain("older!");
-    expect(performance.now() - startedAt).toBeLessThan(20_000);
+    expect(performance.now() - startedAt).toBeLessThan(patient(20_000));
     expect(leftovers(home)).toEqual([]);
   });
 });
 
-test("10 MB go both ways in less than a second each", async () => {
+test("10 MB go both ways in a moment", async () => {
   await using bridge = await startBridge();
   const { text, isError } = await bridge.python(`
 import time
@@ -131,7 +132,7 @@ for value in ("x" * 10_000_000, [{"n": n, "s": "some text"} for n in range(300_0
     began = time.monotonic(); save_memory("big", value); took.append(time.monotonic() - began)
     began = time.monotonic(); again = load_memory("big"); took.append(time.monotonic() - began)
     assert again == value
-assert max(took) < 3, took  # the machine may be busy
+assert max(took) < ${patient(3000) / 1000}, took
 print("took", took)`);
   expect([isError, text]).toEqual([false, expect.stringContaining("took")]);
 });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { patient } from "../helpers/patient.ts";
 import { call, INITIALIZE, RawServer, request, textOf } from "../helpers/raw-server.ts";
 import { until } from "../helpers/until.ts";
 
@@ -143,7 +144,7 @@ describe("the end", () => {
     const start = performance.now();
     server.child.endInput();
     expect(await server.end()).toBe(0);
-    expect(performance.now() - start).toBeLessThan(2000);
+    expect(performance.now() - start).toBeLessThan(patient(2000));
     expect(server.replies).toEqual([]);
   });
 
@@ -153,7 +154,7 @@ describe("the end", () => {
     server.child.endInput();
     const start = performance.now();
     expect(await server.end()).toBe(0);
-    expect(performance.now() - start).toBeLessThan(5000);
+    expect(performance.now() - start).toBeLessThan(patient(5000));
     expect(textOf(await server.reply(1))).toBe("begun\n[note] Variables were kept.");
     expect(server.replies[1]).toHaveProperty("result.isError", true);
   }, 10_000);
@@ -177,7 +178,7 @@ describe("the end", () => {
     await until("the first signal", () => server.child.stderrText().includes("shutting down"));
     server.child.kill("SIGTERM");
     expect(await server.end()).toBe(0);
-    expect(performance.now() - start).toBeLessThan(2000);
+    expect(performance.now() - start).toBeLessThan(patient(2000));
     expect(await server.reply(1)).toHaveProperty("result.isError", true);
   });
 
@@ -206,7 +207,7 @@ describe("the end", () => {
     const start = performance.now();
     server.child.endInput();
     expect(await server.end()).toBe(0);
-    expect(performance.now() - start).toBeLessThan(2000);
+    expect(performance.now() - start).toBeLessThan(patient(2000));
   });
 });
 

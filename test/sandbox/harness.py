@@ -28,6 +28,11 @@ NO_ANSWER = object()  # what an answer function returns to leave a request open
 Answer = Callable[[str, dict], Any]
 
 
+def patient(seconds: float) -> float:
+    """How long what takes `seconds` on a machine at rest may take now: `patient` of test/helpers/patient.ts says why."""
+    return seconds * (1 + os.getloadavg()[0] / (os.cpu_count() or 1))
+
+
 def sources() -> dict[str, str]:
     """Returns the files that travel, as the host reads them."""
     return {path.name: path.read_text("utf-8") for path in KERNEL.glob("*.py") if path.name != "bootstrap.py"}

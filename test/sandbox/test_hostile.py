@@ -6,7 +6,7 @@ import json
 import time
 import unittest
 
-from harness import Sandbox
+from harness import Sandbox, patient
 
 FORGE = """
 import json, os
@@ -132,7 +132,7 @@ class Sabotage(unittest.TestCase):
     def test_answers_after_everything_was_monkeypatched(self) -> None:
         begun = time.monotonic()
         self.assertEqual(self.sandbox.run(SABOTAGE, 5).status, "ok")
-        self.assertLess(time.monotonic() - begun, 2)
+        self.assertLess(time.monotonic() - begun, patient(2))
         outcome = self.sandbox.run("print('next', len([1]), repr('x')); import csv; 1 / 1", 5)
         self.assertEqual((outcome.status, outcome.stdout, outcome.result), ("ok", "next 1 'x'\n", "1.0"))
         self.assertEqual(self.sandbox.run("1 / 0", 5).error["ename"], "ZeroDivisionError")
@@ -175,7 +175,7 @@ class Sabotage(unittest.TestCase):
                 outcome = self.sandbox.run("len([1])", 5)
                 self.assertEqual((outcome.status, outcome.result), ("ok", "1"), outcome)
                 self.assertEqual(self.sandbox.run("raise ValueError(5)", 5).error["evalue"], "5")
-                self.assertLess(time.monotonic() - begun, 3)
+                self.assertLess(time.monotonic() - begun, patient(3))
             self.sandbox.reset()
 
     def test_opens_closed_standard_descriptors_again(self) -> None:

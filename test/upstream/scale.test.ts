@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createLog } from "../../src/core/log.ts";
 import { Catalogue } from "../../src/upstream/catalogue/catalogue.ts";
+import { patient } from "../helpers/patient.ts";
 import { createRig, define, scripted, soon } from "./harness.ts";
 
 const SERVERS = Array.from({ length: 999 }, (_, index) => define(`server-${index}`, { command: "/nowhere" }));
@@ -31,12 +32,12 @@ test("a thousand servers with ten thousand tools are known within a moment, and 
   const catalogue = new Catalogue({ folder, log });
   const started = performance.now();
   await catalogue.load(SERVERS);
-  expect(performance.now() - started).toBeLessThan(2000); // 0.1 s on a machine that does nothing else
+  expect(performance.now() - started).toBeLessThan(patient(2000)); // 0.1 s on a machine that does nothing else
 
   const again = performance.now();
   await catalogue.load(SERVERS);
   const count = SERVERS.reduce((sum, server) => sum + (catalogue.known(server)?.tools.length ?? 0), 0);
-  expect(performance.now() - again).toBeLessThan(200); // 3 ms
+  expect(performance.now() - again).toBeLessThan(patient(200)); // 3 ms
   expect(count).toBe(9990);
 });
 
@@ -47,6 +48,6 @@ test("a call among a thousand servers reads nothing of the others", async () => 
 
   await rig.upstream.callTool({ server: "fx", tool: "a", arguments: {} }, soon());
 
-  expect(performance.now() - started).toBeLessThan(2000);
+  expect(performance.now() - started).toBeLessThan(patient(2000));
   expect(SERVERS.filter((server) => rig.upstream.catalogue.known(server) !== undefined)).toEqual([]);
 });
