@@ -2,6 +2,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { BoundedText } from "./bounded-text.ts";
+import { JoinedWrites } from "./joined-writes.ts";
 import { withDeadline } from "./lifecycle.ts";
 import { takeTurns } from "./turns.ts";
 
@@ -124,6 +125,7 @@ class RunningChild implements Child {
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #ownGroup: boolean;
   readonly #stderr = new BoundedText(STDERR_TAIL_CHARS);
+  readonly #stdin = new JoinedWrites((bytes) => this.#writeNow(bytes));
   #stopping: Promise<ChildExit> | undefined;
 
   constructor(child: ChildProcessWithoutNullStreams, ownGroup: boolean, onStderr: ChildOptions["onStderr"]) {
@@ -146,14 +148,12 @@ class RunningChild implements Child {
   }
 
   async write(bytes: Uint8Array | string): Promise<void> {
-    const { stdin } = this.#child;
-    if (!stdin.writable) throw new Error("the process has ended");
-    await new Promise<void>((resolve, reject) => {
-      stdin.write(bytes, (error) => (error ? reject(error) : resolve()));
-    });
+    if (!this.#child.stdin.writable) throw new Error("the process has ended");
+    await this.#stdin.write(bytes);
   }
 
   endInput(): void {
+    this.#stdin.flush();
     this.#child.stdin.end();
   }
 
@@ -173,6 +173,12 @@ class RunningChild implements Child {
   stop(graceMs = 2000): Promise<ChildExit> {
     this.#stopping ??= this.#climbLadder(graceMs);
     return this.#stopping;
+  }
+
+  #writeNow(bytes: Uint8Array | string): Promise<void> {
+    return new Promise<void>((resolve, reject) => {
+      this.#child.stdin.write(bytes, (error) => (error ? reject(error) : resolve()));
+    });
   }
 
   async #climbLadder(graceMs: number): Promise<ChildExit> {

@@ -9,6 +9,8 @@ const MAX_LOGGED = 5;
 const MAX_BUSY_MS = 20;
 /** What is passed on makes garbage several times its size, which Bun is slow to take for a reason to collect. */
 const COLLECT_BYTES = 16 * 1024 * 1024;
+/** Of shorter lines Bun knows itself what they leave; what their values take is estimated too high by far. */
+const SHORT_BYTES = 4096;
 
 /**
  * Reads frames from the sandbox until its output ends and hands each to `onLine`, with what it costs in memory and in order; where
@@ -35,7 +37,8 @@ export async function readFrames(
       if (split.kind === "overflow") return "overflow";
       const parsed = parseLine(split.bytes);
       if ("line" in parsed) {
-        uncollected += parsed.cost;
+        const { length } = split.bytes;
+        uncollected += length > SHORT_BYTES ? parsed.cost : length;
         const wait = onLine(parsed.line, parsed.cost);
         if (wait !== undefined) await wait; // always awaiting would cost a turn of the event loop for each frame
       } else {

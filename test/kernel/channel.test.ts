@@ -1,4 +1,4 @@
-import { expect, test } from "bun:test";
+import { expect, spyOn, test } from "bun:test";
 import { costOfJson } from "../../src/core/json-cost.ts";
 import { readFrames } from "../../src/kernel/channel.ts";
 import { createMemoryLog } from "../helpers/logs.ts";
@@ -25,4 +25,21 @@ test("says what each frame costs", async () => {
   const costs: number[] = [];
   await readFrames(output(), (_line, cost) => void costs.push(cost), createMemoryLog());
   expect(costs).toEqual(lines.map((line) => costOfJson(line)));
+});
+
+test.each([
+  ["does not for short frames, of which Bun knows what they leave", 20_000, "{}", 0],
+  ["does for frames of many values", 4, `{"list":[${"[],".repeat(150_000)}0]}`, 3],
+])("collects garbage: %s", async (_title, count, params, collections) => {
+  const line = `["k",{"type":"rpc","id":1,"method":"call_tool","params":${params}}]\n`;
+  async function* output() {
+    for (let each = 0; each < count; each += 1) yield Buffer.from(line);
+  }
+  const collect = spyOn(Bun, "gc").mockImplementation(() => undefined);
+  try {
+    await readFrames(output(), () => undefined, createMemoryLog());
+    expect(collect).toHaveBeenCalledTimes(collections);
+  } finally {
+    collect.mockRestore();
+  }
 });
