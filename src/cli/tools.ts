@@ -51,13 +51,22 @@ async function listTools({ names, refresh, json }: ListOptions, { io }: CliConte
       : await print(io, renderServers(servers, screenOf(io)));
     if (names.length === 0) reportProblems(io, problems, { notes: false });
     if (json) return failureOf(servers, names) ?? code;
-    for (const { error } of servers) {
+    for (const { name, error } of servers) {
       if (error === undefined) continue;
+      const hint = hintForTool(name, servers) ?? error.hint;
       io.stderr.write(`sandpy: ${lines(error.message)}\n`);
-      if (error.hint !== undefined) io.stderr.write(`${lines(addressed(error.hint))}\n`);
+      if (hint !== undefined) io.stderr.write(`${lines(addressed(hint))}\n`);
     }
     return failureOf(servers, names) ?? code;
   });
+}
+
+/** What to type where `SERVER TOOL` was typed, as for `sandpy call`; `undefined` where none of the servers has such a tool. */
+function hintForTool(name: string, servers: readonly SurveyedServer[]): string | undefined {
+  const owner = servers.find(({ known }) => known?.tools.some((tool) => tool.name === name) === true);
+  if (owner === undefined || servers.some(({ name: each, server }) => each === name && server !== undefined))
+    return undefined;
+  return `${JSON.stringify(owner.name)} has a tool of that name. For its schema, type: sandpy tools ${owner.name} --json`;
 }
 
 /** A server that somebody named must not fail in silence; of all of them, some always do. */

@@ -78,6 +78,17 @@ describe("sandpy memory", () => {
     expect((await run("list")).stdout).toStartWith("Nothing is kept yet.");
   });
 
+  test("says in JSON what was set, imported and deleted", async () => {
+    const parsed = async (...args: string[]) => JSON.parse((await run(...args, "--json")).stdout) as unknown;
+    expect(await parsed("set", "n", "1")).toEqual({ key: "n", replaced: false });
+    expect(await parsed("set", "n", "2")).toEqual({ key: "n", replaced: true });
+    const file = join(home, "all.json");
+    await run("export", file);
+    expect(await parsed("delete", "n", "--yes")).toEqual({ deleted: ["n"] });
+    expect(await parsed("import", file)).toEqual({ created: 1, replaced: 0 });
+    expect((await run("show", "n")).stdout).toContain("2");
+  });
+
   test("exports what another home imports: values, times, metadata and fields that it does not know", async () => {
     const old = {
       key: "ü/1",

@@ -58,6 +58,17 @@ test("lists what is known, and starts nothing for it", async () => {
   );
 });
 
+test("says what a tool is that was named as if it were a server", async () => {
+  define({ fx: scripted({ tools: { get: {} } }) });
+
+  const { code, stdout, stderr } = await run("fx", "get");
+
+  expect([code, stdout]).toEqual([6, "fx: 1 tool, listed just now\n  get  does get\n"]);
+  expect(stderr).toBe(
+    'sandpy: no server is called "get": the servers are "fx".\n"fx" has a tool of that name. For its schema, type: sandpy tools fx --json\n',
+  );
+});
+
 test("says of which tools the user is asked first, and by which rule", async () => {
   define({ fx: scripted({ tools: { wipe: {}, get: { annotations: { readOnlyHint: true } } } }) });
   mkdirSync(join(home, ".config/sandpy"), { recursive: true });

@@ -116,6 +116,7 @@ describe("sandpy image", () => {
       /no CPython 3\.9 or newer at "\/nowhere\/python3"/,
     ],
     [["build", "--containerfile", "/nowhere/Containerfile"], /cannot be read/],
+    [["build", "--containerfile", "/dev/zero"], /"\/dev\/zero" has more than/],
     [["build", "--with", "numpy", "--network", "--privileged"], /needs a value/],
   ])("refuses %j", async (args, message) => {
     const { code, stderr } = await image(...args);

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, open, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import type { Config } from "../../config/config.ts";
@@ -295,12 +295,23 @@ async function lookInto(
 }
 
 async function readSmall(path: string): Promise<string | undefined> {
-  const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return undefined;
-    throw new BridgeError("USAGE", `${JSON.stringify(path)} cannot be read (${error.code})`);
-  });
-  if (bytes !== undefined && bytes.length > MAX_FILE_BYTES) {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  try {
+    await using handle = await open(path);
+    // A device never ends, and a pipe does not tell its size.
+    const stream = handle.createReadStream({ end: MAX_FILE_BYTES });
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
+      size += chunk.length;
+    }
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT") return undefined;
+    throw new BridgeError("USAGE", `${JSON.stringify(path)} cannot be read (${code})`);
+  }
+  if (size > MAX_FILE_BYTES) {
     throw new BridgeError("USAGE", `${JSON.stringify(path)} has more than ${MAX_FILE_BYTES} bytes`);
   }
-  return bytes?.toString("utf8");
+  return Buffer.concat(chunks).toString("utf8");
 }

@@ -2,7 +2,7 @@ import { defineCommand } from "citty";
 import { MANY, usage } from "../arguments.ts";
 import { confirm } from "../confirm.ts";
 import type { CliContext } from "../context.ts";
-import { print } from "../output.ts";
+import { print, printJson } from "../output.ts";
 import { printable } from "../printable.ts";
 import { openDesk, unknownKey } from "./open.ts";
 
@@ -19,11 +19,21 @@ export const deleteCommand = defineCommand({
       description: 'the memories; after "--" where one begins with a dash',
     },
     yes: { type: "boolean", alias: "y", description: "do not ask" },
+    json: { type: "boolean", description: "print JSON" },
   },
-  run: ({ args, data }) => remove(args._, args.yes === true, data),
+  run: ({ args, data }) => remove(args._, { yes: args.yes === true, json: args.json === true }, data),
 });
 
-async function remove(keys: readonly string[], yes: boolean, context: CliContext): Promise<number> {
+interface DeleteOptions {
+  readonly yes: boolean;
+  readonly json: boolean;
+}
+
+async function remove(
+  keys: readonly string[],
+  { yes, json }: DeleteOptions,
+  context: CliContext,
+): Promise<number> {
   if (keys.length === 0) throw usage("KEY is missing", 'Type "sandpy memory list" to see all.');
   const { io } = context;
   const desk = await openDesk(context);
@@ -37,5 +47,6 @@ async function remove(keys: readonly string[], yes: boolean, context: CliContext
     return EXIT_REFUSED;
   }
   for (const key of keys) await desk.memory.deleteMemory(key, desk.signal);
+  if (json) return printJson(io, { deleted: keys });
   return print(io, `Deleted ${names}.\n`);
 }

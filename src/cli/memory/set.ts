@@ -1,7 +1,7 @@
 import { defineCommand } from "citty";
 import { usage } from "../arguments.ts";
 import type { CliContext } from "../context.ts";
-import { print } from "../output.ts";
+import { print, printJson } from "../output.ts";
 import { printable } from "../printable.ts";
 import { readText } from "../read-text.ts";
 import { openDesk } from "./open.ts";
@@ -12,11 +12,12 @@ export const setCommand = defineCommand({
   args: {
     key: { type: "positional", required: true, description: "the memory, new or not" },
     value: { type: "positional", required: true, description: 'JSON, or "-" for JSON at stdin' },
+    json: { type: "boolean", description: "print JSON" },
   },
-  run: ({ args, data }) => set(args.key, args.value, data),
+  run: ({ args, data }) => set(args.key, args.value, args.json === true, data),
 });
 
-async function set(key: string, given: string, context: CliContext): Promise<number> {
+async function set(key: string, given: string, json: boolean, context: CliContext): Promise<number> {
   const { io } = context;
   const value = (given === "-" ? await readText("-", io.stdin) : given).trim();
   if (!isJson(value)) {
@@ -30,6 +31,7 @@ async function set(key: string, given: string, context: CliContext): Promise<num
   const desk = await openDesk(context);
   const isNew = (await desk.memory.loadMemory(key, desk.signal)) === null;
   await desk.memory.saveMemory({ key, value, metadata: null }, desk.signal);
+  if (json) return printJson(io, { key, replaced: !isNew });
   return print(io, `${isNew ? "Saved" : "Replaced"} ${printable(JSON.stringify(key))}.\n`);
 }
 

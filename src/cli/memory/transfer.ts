@@ -3,7 +3,7 @@ import { defineCommand } from "citty";
 import { replaceFile } from "../../core/atomic-file.ts";
 import { usage } from "../arguments.ts";
 import type { CliContext } from "../context.ts";
-import { print } from "../output.ts";
+import { print, printJson } from "../output.ts";
 import { readText } from "../read-text.ts";
 import { openDesk, reportUnreadable } from "./open.ts";
 
@@ -19,8 +19,11 @@ export const exportCommand = defineCommand({
 /** `sandpy memory import` */
 export const importCommand = defineCommand({
   meta: { name: "import", description: "Take over exported memories; those of the same key are replaced." },
-  args: { file: { type: "positional", required: true, description: 'the file to read, or "-" for stdin' } },
-  run: ({ args, data }) => importFrom(args.file, data),
+  args: {
+    file: { type: "positional", required: true, description: 'the file to read, or "-" for stdin' },
+    json: { type: "boolean", description: "print JSON" },
+  },
+  run: ({ args, data }) => importFrom(args.file, args.json === true, data),
 });
 
 async function exportTo(file: string, context: CliContext): Promise<number> {
@@ -50,7 +53,7 @@ async function writeTo(path: string, text: string): Promise<void> {
   else await writeFile(path, text);
 }
 
-async function importFrom(file: string, context: CliContext): Promise<number> {
+async function importFrom(file: string, json: boolean, context: CliContext): Promise<number> {
   const { io } = context;
   const text = await readText(file, io.stdin);
   const desk = await openDesk(context);
@@ -59,6 +62,7 @@ async function importFrom(file: string, context: CliContext): Promise<number> {
     file === "-" ? "stdin" : file,
     desk.signal,
   );
+  if (json) return printJson(io, { created, replaced });
   return print(io, `Imported ${count(created + replaced)}: ${created} new, ${replaced} replaced.\n`);
 }
 

@@ -14,6 +14,13 @@ const COVERED = ["/", "/tmp", "/workspace", "/var"];
 /** Of the host: who sees these reaches much more than files. */
 const CLOSED = ["/proc", "/sys", "/dev"];
 const SOCKETS = ["docker.sock", "podman/podman.sock", "containerd/containerd.sock", "crio/crio.sock"];
+/** Below the home folder: where Docker Desktop, Colima, Rancher Desktop and OrbStack listen. */
+const HOME_SOCKETS = [
+  ...[".docker/run/docker.sock", ".docker/desktop/docker.sock", ".colima/default/docker.sock"],
+  ...[".rd/docker.sock", ".orbstack/run/docker.sock"],
+];
+/** Variables that say where an engine or an agent listens; the prefixes are those of their URLs. */
+const SOCKET_VARIABLES = ["DOCKER_HOST", "CONTAINER_HOST", "SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS"];
 
 /**
  * What `--mount HOST:PATH[:ro]` asks for, links in HOST resolved. As with podman and docker it can be written unless `:ro` is
@@ -56,7 +63,8 @@ async function parseMount(text: string, env: Readonly<Record<string, string | un
     throw usage(`--mount ${shown}: ${JSON.stringify(source)} is neither a folder nor a file`);
   if (source.includes(":"))
     throw usage(`--mount ${shown}: ${JSON.stringify(source)} has a colon in its path`);
-  const socket = socketsOf(env).find((each) => isBelow(each, [source]));
+  const sockets = await Promise.all(socketsOf(env).map(whereItLeads));
+  const socket = sockets.find((each) => isBelow(each, [source]));
   if (source === "/" || isBelow(source, CLOSED) || socket !== undefined) {
     throw usage(
       `--mount ${shown}: ${JSON.stringify(source)} would open more of this machine than its files`,
@@ -67,10 +75,18 @@ async function parseMount(text: string, env: Readonly<Record<string, string | un
   return { source, target, isReadOnly: mode === "ro" };
 }
 
-/** Where engines listen: who can talk to one of these has the machine. */
+/** Where engines and agents listen: who can talk to one of these has the machine, or the user's keys. */
 function socketsOf(env: Readonly<Record<string, string | undefined>>): readonly string[] {
   const folders = ["/run", "/var/run", ...(env["XDG_RUNTIME_DIR"] ? [env["XDG_RUNTIME_DIR"]] : [])];
-  return folders.flatMap((folder) => SOCKETS.map((name) => `${folder}/${name}`));
+  const home = env["HOME"];
+  const told = SOCKET_VARIABLES.map(
+    (name) => /^(?:unix:(?:path=|\/\/)?)?(\/[^,;]+)/.exec(env[name] ?? "")?.[1],
+  );
+  return [
+    ...folders.flatMap((folder) => SOCKETS.map((name) => `${folder}/${name}`)),
+    ...(home ? HOME_SOCKETS.map((name) => join(home, name)) : []),
+    ...told.filter((path) => path !== undefined),
+  ];
 }
 
 /** Engines make the file system read-only that a folder is on, and not those that are mounted below it. */

@@ -67,6 +67,25 @@ test("refuses one place for two folders, and a folder in which an engine listens
   server.close();
 });
 
+test.each([
+  ["DOCKER_HOST", (path: string) => `unix://${path}`],
+  ["CONTAINER_HOST", (path: string) => `unix://${path}`],
+  ["SSH_AUTH_SOCK", (path: string) => path],
+  ["DBUS_SESSION_BUS_ADDRESS", (path: string) => `unix:path=${path},guid=1`],
+])("ISO-3: refuses a folder with what %s leads to, also by a link", async (name, toValue) => {
+  for (const path of [`${folder}/data/x.sock`, `${folder}/link/x.sock`]) {
+    const parsed = parseMounts([`${folder}/data:/a:ro`], { [name]: toValue(path) });
+    await expect(parsed).rejects.toThrow("more of this machine");
+  }
+  expect(
+    await parseMounts([`${folder}/data:/a`], { [name]: toValue(`${folder}/database/x.sock`) }),
+  ).toHaveLength(1);
+});
+
+test("ISO-3: refuses a home folder in which an engine of the desktop listens", async () => {
+  await expect(parseMounts([`${folder}:/a`], { HOME: folder })).rejects.toThrow("more of this machine");
+});
+
 test.if(process.platform === "linux")("refuses :ro where another file system is mounted below", async () => {
   await expect(parseMounts(["/var/..:/a:ro"], {})).rejects.toThrow("more of this machine");
 });
