@@ -17,6 +17,7 @@ UNREACHABLE = "192.0.2.1"  # reserved for documentation (RFC 5737): nobody answe
 UNREACHABLE_6 = "2001:db8::1"  # RFC 3849
 CONNECT_SECONDS = 1.0
 CLONE_NEWUSER = 0x10000000
+PR_GET_NO_NEW_PRIVS = 39
 FAMILIES = {"AF_NETLINK": 16, "AF_PACKET": 17, "AF_ALG": 38, "AF_VSOCK": 40}
 OWN_FOLDERS = ("/tmp", "/workspace", "/projects", "/dev/shm")
 OTHER_FOLDERS = ("/", "/etc", "/usr", "/opt", "/home", "/root", "/run", "/var", "/var/tmp", "/dev", "/sys", "/mnt")
@@ -75,6 +76,20 @@ def make_user_namespace() -> "str | None":
     return None if code == 0 else errno.errorcode.get(code, "untested")
 
 
+def status_of_process() -> dict:
+    """What the kernel says of this process; a line that it does not have is absent."""
+    status = dict(line.split(":", 1) for line in text_of("/proc/self/status").splitlines() if ":" in line)
+    found = {key: status[key].strip() for key in STATUS_KEYS if key in status}
+    if "NoNewPrivs" not in found:  # gVisor only tells whoever asks
+        try:
+            import ctypes
+
+            found["NoNewPrivs"] = str(ctypes.CDLL(None).prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0))
+        except ImportError:
+            pass
+    return found
+
+
 def write_in(folder: str) -> "str | None":
     """Tries to make a file, which it removes."""
     path = Path(folder) / ".sandpy-doctor"
@@ -92,7 +107,12 @@ def flags_of(folder: str) -> "dict | None":
         facts = os.statvfs(folder)
     except OSError:
         return None
-    flags = {name: bool(facts.f_flag & bit) for name, bit in (("ro", 1), ("nosuid", 2), ("nodev", 4), ("noexec", 8))}
+    # gVisor has them in the table of mounts alone.
+    lines = [line.split() for line in text_of("/proc/self/mountinfo").splitlines()]
+    options = [fields[5].split(",") for fields in lines if len(fields) > 5 and fields[4] == folder][-1:]
+    said = {option for each in options for option in each}
+    bits = (("ro", 1), ("nosuid", 2), ("nodev", 4), ("noexec", 8))
+    flags = {name: bool(facts.f_flag & bit) or name in said for name, bit in bits}
     return dict(flags, bytes=facts.f_blocks * facts.f_frsize)
 
 
@@ -110,7 +130,6 @@ def find_packages() -> list:
 
 def look() -> dict:
     """All that can be seen from in here."""
-    status = dict(line.split(":", 1) for line in text_of("/proc/self/status").splitlines() if ":" in line)
     stream, datagram = socket.SOCK_STREAM, socket.SOCK_DGRAM
     return {
         "python": ".".join(str(part) for part in sys.version_info[:3]),
@@ -120,7 +139,7 @@ def look() -> dict:
         "package_folder": (site.getsitepackages() or [""])[0],
         "uid": os.getuid(),
         "gid": os.getgid(),
-        "status": {key: status.get(key, "").strip() for key in STATUS_KEYS},
+        "status": status_of_process(),
         "interfaces": [line.split(":")[0].strip() for line in text_of("/proc/net/dev").splitlines()[2:50]],
         "connect": {
             "tcp": connect(socket.AF_INET, stream, UNREACHABLE),

@@ -21,6 +21,7 @@ def report(name: str, **facts: object) -> None:
 
 def try_processes(most: int) -> None:
     """Forks until the kernel refuses, or `most` times."""
+    report("pids", trying=True)
     children = []
     refused = None
     try:
@@ -78,10 +79,12 @@ def take_memory(most: int, writer: int) -> None:
 
 
 def main() -> None:
-    """Takes the limits that are to hold: bytes of memory, processes."""
+    """Takes the limits that are to hold: bytes of memory, processes. One that is 0 is not tried."""
     memory_bytes, pids = int(sys.argv[1]), int(sys.argv[2])
-    try_processes(2 * pids)
-    try_memory(2 * memory_bytes)
+    if pids > 0:
+        try_processes(2 * pids)
+    if memory_bytes > 0:
+        try_memory(2 * memory_bytes)
 
 
 main()

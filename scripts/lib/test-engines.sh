@@ -2,7 +2,7 @@
 # Every engine that this machine can run, made ready for the end-to-end tests. Needs engine.sh; root gets all of them.
 
 TEST_USER="sandpy-test"
-TEST_ENGINES="" # "podman=IMAGE podman-rootless=IMAGE docker=IMAGE", those that work
+TEST_ENGINES="" # "podman=IMAGE podman-rootless=IMAGE podman-gvisor=IMAGE docker=IMAGE", those that work
 DOCKERD_PID=""
 
 test_home() { getent passwd "$TEST_USER" | cut -d: -f6; }
@@ -19,6 +19,14 @@ as_test_user() {
 # Named like the engine, so that the functions of engine.sh take it for one.
 podman-rootless() {
   (cd / && as_test_user podman "$@")
+}
+
+# Podman with gVisor in place of the machine's kernel, and with the flag that the product gives it.
+podman-gvisor() {
+  case "$1" in
+    run) podman --runtime runsc --runtime-flag network=none "$@" ;;
+    *) podman "$@" ;;
+  esac
 }
 
 # On Debian as root: the packages that make podman, rootless podman and docker possible, and what the checks call.
@@ -59,6 +67,13 @@ install_browser() {
   # In a shell of its own: without a browser all else is still to be tested.
   (install_packages "the tests of the dashboard need a browser" chromium fonts-dejavu-core) ||
     say "no browser: the tests of the dashboard will fail"
+}
+
+# gVisor, where the system has it as a package: many have not, and its tests then do not run.
+install_gvisor() {
+  if have runsc || ! [ "$(id -u)" -eq 0 ] || ! have apt-cache; then return 0; fi
+  apt-cache show runsc >/dev/null 2>&1 || return 0
+  (install_packages "the tests of isolation run on gVisor too" runsc) || true
 }
 
 # The ordinary user with its runtime folder and the overlay driver, which starts ten times as fast as the default one.
@@ -112,7 +127,7 @@ stop_dockerd() {
 prepare_test_engines() {
   local engine names="podman docker"
   if [ "$(id -u)" -eq 0 ] && [ "$(uname -s)" = Linux ]; then
-    names="podman podman-rootless docker"
+    names="podman podman-rootless podman-gvisor docker"
     if have podman && have useradd && have runuser; then
       prepare_test_user || say "cannot make the user \"$TEST_USER\" ready for rootless podman"
     fi
@@ -120,7 +135,9 @@ prepare_test_engines() {
   fi
   TEST_ENGINES=""
   for engine in $names; do
-    if engine_works "$engine"; then
+    if [ "$engine" = podman-gvisor ] && ! have runsc; then
+      say "no gVisor here (runsc is not installed): isolation is not tested on it"
+    elif engine_works "$engine"; then
       # An ordinary user's podman is the rootless one.
       if [ "$engine" = podman ] && [ "$(id -u)" -ne 0 ]; then engine=podman-rootless; fi
       TEST_ENGINES="$TEST_ENGINES $engine=$IMAGE"

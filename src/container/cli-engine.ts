@@ -4,6 +4,7 @@ import type { Log } from "../core/log.ts";
 import type { ContainerEngine, EngineInfo, Sandbox, SandboxSpec } from "./engine.ts";
 import { callEngine, type EngineAnswer, lastLine, startClient } from "./engine-call.ts";
 import { record } from "./facts.ts";
+import { isGvisor } from "./gvisor.ts";
 import { buildInstallArgs } from "./image-build/install-args.ts";
 import { type ContainerInstall, ImageStore, type RunningInstaller } from "./image-store.ts";
 import { checkMounts, usesSelinux } from "./mounts.ts";
@@ -13,6 +14,7 @@ import { type Owner, renderLabels } from "./owner.ts";
 import { parseJson } from "./parse-json.ts";
 import { buildRunArgs, checkImage, type HardLimits } from "./run-args.ts";
 import { ClientSandbox } from "./sandbox.ts";
+import type { Interpreter } from "./seccomp-profile.ts";
 
 const PULL_TIMEOUT_MS = 30 * 60_000;
 
@@ -25,7 +27,7 @@ export interface CliEngineOptions {
   readonly owner: Owner;
   readonly hardLimits: HardLimits;
   /** Puts the seccomp profile into a private folder and returns its path. */
-  readonly installProfile: () => Promise<string>;
+  readonly installProfile: (interpreter: Interpreter) => Promise<string>;
   readonly log: Log;
   /** How long a command that answers at once may take. */
   readonly timeoutMs: number;
@@ -74,7 +76,7 @@ export class CliEngine implements ContainerEngine {
   async start(spec: SandboxSpec, signal: AbortSignal): Promise<Sandbox> {
     const { info, executable, env, owner, hardLimits, log, timeoutMs } = this.#options;
     await checkMounts(spec, info);
-    const seccompProfile = await this.#options.installProfile();
+    const seccompProfile = await this.#installProfile();
     const name = nameContainer(owner);
     const args = buildRunArgs({
       engine: info.engine,
@@ -192,7 +194,7 @@ export class CliEngine implements ContainerEngine {
     signal: AbortSignal,
   ): Promise<RunningInstaller> {
     const { info, executable, env, owner, hardLimits, timeoutMs } = this.#options;
-    const seccompProfile = await this.#options.installProfile();
+    const seccompProfile = await this.#installProfile();
     const name = nameContainer(owner);
     const labels = renderLabels(owner);
     const plan = { info, image, name, labels, seccompProfile, hardLimits, network, env, options };
@@ -204,6 +206,10 @@ export class CliEngine implements ContainerEngine {
       this.#call(command, Math.min(limitMs, timeoutMs), budget),
     );
     return { child, [Symbol.asyncDispose]: () => sandbox.close() };
+  }
+
+  #installProfile(): Promise<string> {
+    return this.#options.installProfile(isGvisor(this.info.ociRuntime) ? "gvisor" : "kernel");
   }
 
   #call(

@@ -11,6 +11,7 @@ import { findProgram } from "./machine.ts";
 import { describeOwner, readHardLimits } from "./owner.ts";
 import { openPrivateCache } from "./private-cache.ts";
 import { installSeccompProfile } from "./seccomp.ts";
+import type { Interpreter } from "./seccomp-profile.ts";
 
 const ANSWER_TIMEOUT_MS = 10_000;
 
@@ -60,7 +61,8 @@ async function createFinder(options: DetectOptions): Promise<EngineFinder> {
   const [owner, hardLimits] = await Promise.all([describeOwner(), readHardLimits()]);
   const { env, log, answerTimeoutMs: timeoutMs = ANSWER_TIMEOUT_MS } = options;
   // At each start: a bridge runs for days, and what lies in a cache may be cleaned away meanwhile.
-  const installProfile = async () => installSeccompProfile(await openPrivateCache(env));
+  const installProfile = async (interpreter: Interpreter) =>
+    installSeccompProfile(await openPrivateCache(env), interpreter);
   const shared = { env, log, timeoutMs, owner, hardLimits, installProfile };
   return new EngineFinder(options, shared, cache);
 }

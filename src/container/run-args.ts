@@ -1,5 +1,6 @@
 import { BridgeError } from "../core/errors.ts";
 import type { SandboxSpec } from "./engine.ts";
+import { runtimeArgs } from "./gvisor.ts";
 import { mountArgs } from "./mounts.ts";
 
 /** Where the sandbox has a copy of what its user keeps on the host. */
@@ -60,7 +61,7 @@ export function buildRunArgs(plan: RunPlan): string[] {
   checkUser(spec.user);
   const [program, ...programArgs] = spec.command;
   if (program === undefined) throw new BridgeError("INTERNAL", "the sandbox has no command");
-  const runtime = plan.ociRuntime === undefined ? [] : ["--runtime", plan.ociRuntime];
+  const runtime = runtimeArgs(engine, plan.ociRuntime, false);
   return [
     // Podman takes it before the command, docker after it.
     ...(engine === "podman" ? [...runtime, "run"] : ["run", ...runtime]),

@@ -31,6 +31,9 @@ export interface SeccompProfile {
   readonly syscalls: readonly Rule[];
 }
 
+/** Who applies the profile: the machine's kernel, or gVisor to the calls that it answers itself. */
+export type Interpreter = "kernel" | "gvisor";
+
 const ENOSYS = 38;
 
 /** Files by path and descriptor. No handles (open_by_handle_at leaves the mount), no quotas, no sync of whole disks. */
@@ -109,12 +112,15 @@ const allow = (names: string, ...args: Condition[]): Rule => ({
 });
 
 /** A thread or a process, but no new namespace: a user namespace would give every capability inside it. */
-function cloneRules(): Rule[] {
+function cloneRules(interpreter: Interpreter): Rule[] {
   return [
     // s390 takes the flags in the second argument, where this rule would check nothing: refused there as a whole.
     { ...allow("clone", masked(0, CLONE_NAMESPACES, 0)), excludes: { arches: ["s390", "s390x"] } },
-    // Its flags are behind a pointer that a filter cannot follow. ENOSYS makes the C library fall back to clone.
-    { names: ["clone3"], action: "SCMP_ACT_ERRNO", errnoRet: ENOSYS },
+    // Its flags are behind a pointer that a filter cannot follow. ENOSYS makes the C library fall back to clone. gVisor
+    // knows no refusal but EPERM, which would leave Python without threads; a namespace there is gVisor's own alone.
+    interpreter === "gvisor"
+      ? allow("clone3")
+      : { names: ["clone3"], action: "SCMP_ACT_ERRNO", errnoRet: ENOSYS },
   ];
 }
 
@@ -159,7 +165,7 @@ function personalityRules(): Rule[] {
 }
 
 /** Builds the profile. SysV IPC and message queues are absent: they outlive processes and escape rlimits. */
-export function buildSeccompProfile(): SeccompProfile {
+export function buildSeccompProfile(interpreter: Interpreter = "kernel"): SeccompProfile {
   const groups = [FILES, MEMORY, PROCESSES, IDENTITY, SIGNALS, TIME, EVENTS, SOCKETS, SYSTEM];
   return {
     defaultAction: "SCMP_ACT_ERRNO",
@@ -170,7 +176,7 @@ export function buildSeccompProfile(): SeccompProfile {
     })),
     syscalls: [
       ...groups.map((names) => allow(names)),
-      ...cloneRules(),
+      ...cloneRules(interpreter),
       ...socketRules(),
       ...mknodRules(),
       ...ioctlRules(),

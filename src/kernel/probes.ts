@@ -46,9 +46,9 @@ const view = z.object({
 /** What the first program saw; it decides nothing. */
 export type SandboxView = z.infer<typeof view>;
 
-/** What came of trying the limits. Where the container itself was killed there is no end of `memory`. */
+/** What came of trying the limits. Where the container itself was ended it is only known that a try had `started`. */
 export interface LimitsView {
-  readonly pids: { readonly started: number; readonly refused: string | null } | undefined;
+  readonly pids: { readonly started: number; readonly refused: string | null } | "started" | undefined;
   readonly memory:
     | { readonly taken: number; readonly killed: boolean; readonly refused: boolean }
     | "started"
@@ -58,7 +58,7 @@ export interface LimitsView {
 /** Prints what {@link parseView} reads. */
 export const VIEW_COMMAND: readonly string[] = ["python3", "-I", "-B", "-c", isolation];
 
-/** Prints what {@link parseLimits} reads. It takes twice of what it should get, and no more. */
+/** Prints what {@link parseLimits} reads. It takes twice of what it should get, and no more; a limit of 0 is not tried. */
 export function limitsCommand(memoryBytes: number, pids: number): readonly string[] {
   return ["python3", "-I", "-B", "-c", limits, String(memoryBytes), String(pids)];
 }
@@ -68,7 +68,10 @@ export function parseView(text: string): SandboxView | undefined {
   return view.safeParse(parseLine(text)).data;
 }
 
-const pidsLine = z.object({ limit: z.literal("pids"), started: z.number(), refused: refusal });
+const pidsLine = z.union([
+  z.object({ limit: z.literal("pids"), started: z.number(), refused: refusal }),
+  z.object({ limit: z.literal("pids"), trying: z.literal(true) }),
+]);
 const memoryLine = z.union([
   z.object({ limit: z.literal("memory"), taken: z.number(), killed: z.boolean(), refused: z.boolean() }),
   z.object({ limit: z.literal("memory"), started: z.literal(true) }),
@@ -77,9 +80,12 @@ const memoryLine = z.union([
 /** What was printed before the container ended; lines that the program does not print count as none. */
 export function parseLimits(text: string): LimitsView {
   const lines = text.split("\n").map(parseLine);
-  const pids = lines.map((line) => pidsLine.safeParse(line).data).find((line) => line !== undefined);
+  const pids = lines.map((line) => pidsLine.safeParse(line).data).findLast((line) => line !== undefined);
   const memory = lines.map((line) => memoryLine.safeParse(line).data).findLast((line) => line !== undefined);
-  return { pids, memory: memory === undefined || "taken" in memory ? memory : "started" };
+  return {
+    pids: pids === undefined || "started" in pids ? pids : "started",
+    memory: memory === undefined || "taken" in memory ? memory : "started",
+  };
 }
 
 function parseLine(text: string): unknown {

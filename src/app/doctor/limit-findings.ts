@@ -1,5 +1,6 @@
 import type { Config } from "../../config/config.ts";
 import type { ContainerEngine, EngineInfo } from "../../container/engine.ts";
+import { isGvisor } from "../../container/gvisor.ts";
 import { type LimitsView, limitsCommand, parseLimits } from "../../kernel/probes.ts";
 import { type ProbeRun, probeSpec, runProbe } from "../probe/run-probe.ts";
 import type { Finding } from "./finding.ts";
@@ -8,6 +9,8 @@ const MIB = 1024 * 1024;
 /** Small, so that a machine where nothing is enforced is not filled: the probe takes twice of each. */
 const PROBE_MEMORY_BYTES = 96 * MIB;
 const PROBE_PIDS = 32;
+/** gVisor itself is counted in, and needs so much to start. */
+const GVISOR_MEMORY_BYTES = 256 * MIB;
 
 /** Starts a container with small limits and tries to have more. */
 export async function tryLimits(
@@ -15,12 +18,20 @@ export async function tryLimits(
   config: Config,
   signal: AbortSignal,
 ): Promise<Finding[]> {
-  const memoryBytes = Math.min(PROBE_MEMORY_BYTES, config.memoryBytes);
-  const pids = Math.min(PROBE_PIDS, config.pids);
-  const spec = probeSpec({ ...config, memoryBytes, pids }, limitsCommand(memoryBytes, pids));
-  const run = await runProbe(engine, spec, signal);
-  const view = parseLimits(run.stdout);
-  return [judgeMemory(view, run, memoryBytes, engine.info), judgePids(view, pids, engine.info)];
+  const isWhole = isGvisor(engine.info.ociRuntime);
+  const memoryBytes = Math.min(isWhole ? GVISOR_MEMORY_BYTES : PROBE_MEMORY_BYTES, config.memoryBytes);
+  const pids = isWhole ? config.pids : Math.min(PROBE_PIDS, config.pids);
+  const run = (bytes: number, processes: number) => {
+    const spec = probeSpec({ ...config, memoryBytes, pids }, limitsCommand(bytes, processes));
+    return runProbe(engine, spec, signal);
+  };
+  // There too many processes end the whole sandbox, so that memory could not be tried after them.
+  const ofPids = await run(isWhole ? 0 : memoryBytes, pids);
+  const ofMemory = isWhole ? await run(memoryBytes, 0) : ofPids;
+  return [
+    judgeMemory(parseLimits(ofMemory.stdout), ofMemory, memoryBytes, engine.info),
+    judgePids(parseLimits(ofPids.stdout), ofPids, pids, engine.info),
+  ];
 }
 
 /** Judges what came of taking twice of `limit` bytes. */
@@ -52,10 +63,20 @@ export function judgeMemory(
 }
 
 /** Judges what came of making twice as many processes as `limit`. */
-export function judgePids({ pids }: LimitsView, limit: number, info: EngineInfo): Finding {
+export function judgePids(
+  { pids }: LimitsView,
+  { code, stderr }: Pick<ProbeRun, "code" | "stderr">,
+  limit: number,
+  info: EngineInfo,
+): Finding {
   const check = "process-limit";
-  const facts = { limit, probe: pids ?? null };
+  const facts = { limit, probe: pids ?? null, exitCode: code };
   if (pids === undefined) return untried(check, "", facts);
+  if (pids === "started") {
+    return code === 0
+      ? untried(check, stderr, facts)
+      : { check, status: "ok", found: `enforced: with ${limit} the whole container was ended`, facts };
+  }
   if (pids.refused !== null && pids.started < limit) {
     return {
       check,

@@ -54,7 +54,13 @@ export async function examineSandbox(
   ]);
   return {
     didStart: true,
-    findings: [shown, ...described, startFinding(first, engine), ...judgeView(view), ...limits],
+    findings: [
+      shown,
+      ...described,
+      startFinding(first, engine),
+      ...judgeView(view, engine.info.ociRuntime),
+      ...limits,
+    ],
   };
 }
 

@@ -1,14 +1,23 @@
+import { isGvisor } from "../../container/gvisor.ts";
 import type { SandboxView } from "../../kernel/probes.ts";
 import type { Finding, FindingStatus } from "./finding.ts";
 
 const OLDEST_PYTHON = [3, 9] as const;
 const FOLDERS = ["/tmp", "/workspace", "/projects", "/dev/shm"];
+/** The ambient ones, which older gVisor does not show, are never more than the permitted ones. */
+const CAPABILITIES = ["CapInh", "CapPrm", "CapEff", "CapBnd"];
 const REPORT =
   "Report this with the output of sandpy doctor --json: the sandbox is not as closed as it must be.";
 
 /** Judges what was seen from inside of a container that was started as those of sessions are. */
-export function judgeView(view: SandboxView): Finding[] {
-  return [judgePython(view), ...[network, kernelSurface, fileSystem, privileges].map((judge) => judge(view))];
+export function judgeView(view: SandboxView, ociRuntime: string | undefined): Finding[] {
+  return [
+    judgePython(view),
+    network(view),
+    kernelSurface(view),
+    fileSystem(view, isGvisor(ociRuntime)),
+    privileges(view),
+  ];
 }
 
 function judgePython(view: SandboxView): Finding {
@@ -75,16 +84,18 @@ function kernelSurface(view: SandboxView): Finding {
   );
 }
 
-function fileSystem(view: SandboxView): Finding {
+/** gVisor has neither devices of the machine nor new privileges, and drops the flags against them. */
+function fileSystem(view: SandboxView, isGvisor: boolean): Finding {
   const { root, folders, writable, unwritable_own: unwritable, engine_sockets: sockets } = view;
+  const needed = isGvisor ? (["noexec"] as const) : (["noexec", "nosuid", "nodev"] as const);
   const loose = FOLDERS.filter((path) => {
     const flags = folders[path];
-    return flags === null || flags === undefined || !(flags.noexec && flags.nosuid && flags.nodev);
+    return flags === null || flags === undefined || !needed.every((name) => flags[name]);
   });
   const breaches: readonly Breach[] = [
     [root?.ro !== true, "the root file system is not read-only"],
     [writable.length > 0, `files can be made in ${writable.join(", ")}`],
-    [loose.length > 0, `${loose.join(", ")} is not mounted noexec, nosuid and nodev`],
+    [loose.length > 0, `${loose.join(", ")} is not mounted ${needed.join(" and ")}`],
     [sockets.length > 0, `an engine's socket is inside: ${sockets.join(", ")}`],
     [unwritable.length > 0, `no files can be made in ${unwritable.join(", ")}`],
   ];
@@ -98,7 +109,8 @@ function fileSystem(view: SandboxView): Finding {
 
 function privileges(view: SandboxView): Finding {
   const { uid, gid, pid, status } = view;
-  const capabilities = Object.entries(status).filter(
+  const shown = { ...Object.fromEntries(CAPABILITIES.map((name) => [name, "unknown"])), ...status };
+  const capabilities = Object.entries(shown).filter(
     ([name, value]) => name.startsWith("Cap") && !/^0+$/.test(value),
   );
   const breaches: readonly Breach[] = [

@@ -1,4 +1,5 @@
 import type { EngineInfo } from "../engine.ts";
+import { runtimeArgs } from "../gvisor.ts";
 import { checkImage, type HardLimits, processLimits } from "../run-args.ts";
 import type { InstallOptions } from "./installer.ts";
 import { PROGRAMS } from "./programs.ts";
@@ -29,7 +30,7 @@ export function buildInstallArgs(plan: InstallPlan): string[] {
   const { info, image, name, labels, seccompProfile, hardLimits, network, env, options } = plan;
   checkImage(image);
   const { engine } = info;
-  const runtime = info.ociRuntime === undefined ? [] : ["--runtime", info.ociRuntime];
+  const runtime = runtimeArgs(engine, info.ociRuntime, options.wheels === null);
   const forwarded = Object.keys(env).filter((key) => FORWARDED.test(key));
   return [
     ...(engine === "podman" ? [...runtime, "run"] : ["run", ...runtime]),

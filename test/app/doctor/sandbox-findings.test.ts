@@ -32,8 +32,8 @@ const closed: SandboxView = {
   pid: 1,
 };
 
-const statusesOf = (view: SandboxView) =>
-  Object.fromEntries(judgeView(view).map(({ check, status }) => [check, status]));
+const statusesOf = (view: SandboxView, ociRuntime?: string) =>
+  Object.fromEntries(judgeView(view, ociRuntime).map(({ check, status }) => [check, status]));
 
 describe("what is seen in a sandbox", () => {
   test("is well where it is closed", () => {
@@ -65,6 +65,7 @@ describe("what is seen in a sandbox", () => {
     ["no place to write", { unwritable_own: ["/tmp"] }, "file-system"],
     ["root", { uid: 0 }, "privileges"],
     ["a capability", { status: { ...closed.status, CapBnd: "00000000a80425fb" } }, "privileges"],
+    ["capabilities that are not told", { status: { NoNewPrivs: "1", Seccomp: "2" } }, "privileges"],
     ["new privileges", { status: { ...closed.status, NoNewPrivs: "0" } }, "privileges"],
     ["the host's processes", { pid: 4711 }, "privileges"],
     ["an old Python", { python: "3.8.19" }, "python"],
@@ -74,8 +75,18 @@ describe("what is seen in a sandbox", () => {
     expect(bad).toEqual([[check, "problem"]]);
   });
 
+  test("takes for closed what gVisor shows, which drops two flags of mounts and shows no ambient capabilities", () => {
+    const { CapAmb: _, ...status } = closed.status;
+    const shown = { ...flags, nosuid: false, nodev: false };
+    const folders = Object.fromEntries(Object.keys(closed.folders).map((path) => [path, shown]));
+    const bad = (ociRuntime: string) =>
+      Object.entries(statusesOf({ ...closed, status, folders }, ociRuntime)).filter(([, is]) => is !== "ok");
+    expect(bad("/usr/bin/runsc")).toEqual([]);
+    expect(bad("runc")).toEqual([["file-system", "problem"]]);
+  });
+
   test("warns of a Python without modules", () => {
-    const [python] = judgeView({ ...closed, missing_modules: ["ssl"] });
+    const [python] = judgeView({ ...closed, missing_modules: ["ssl"] }, undefined);
     expect(python).toMatchObject({ status: "warning", found: expect.stringContaining("without ssl") });
   });
 
@@ -131,16 +142,23 @@ describe("what came of trying the limits", () => {
   });
 
   test.each([
-    [{ started: 31, refused: "EAGAIN" }, strong, "ok"],
-    [{ started: 64, refused: null }, strong, "problem"],
-    [{ started: 64, refused: null }, weak, "warning"],
-    [undefined, strong, "warning"],
-  ] as const)("of processes: %j", (pids, info, expected) => {
-    expect(judgePids({ pids, memory: undefined }, 32, info).status).toBe(expected);
+    [{ started: 31, refused: "EAGAIN" }, 0, strong, "ok"],
+    [{ started: 64, refused: null }, 0, strong, "problem"],
+    [{ started: 64, refused: null }, 0, weak, "warning"],
+    ["started", 2, strong, "ok"],
+    ["started", 0, strong, "warning"],
+    [undefined, 0, strong, "warning"],
+  ] as const)("of processes: %j and exit code %d", (pids, code, info, expected) => {
+    expect(judgePids({ pids, memory: undefined }, { code, stderr: "" }, 32, info).status).toBe(expected);
   });
 
   test("says what mends a weak engine", () => {
-    const finding = judgePids({ pids: { started: 64, refused: null }, memory: undefined }, 32, weak);
+    const finding = judgePids(
+      { pids: { started: 64, refused: null }, memory: undefined },
+      { code: 0, stderr: "" },
+      32,
+      weak,
+    );
     expect(finding.remedy).toContain("cgroup version 2");
   });
 });

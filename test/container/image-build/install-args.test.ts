@@ -25,6 +25,11 @@ const plan: InstallPlan = {
 const has = (args: readonly string[], ...words: string[]) => args.join("\0").includes(words.join("\0"));
 
 describe("a container for pip", () => {
+  test("has the network on gVisor that pip needs, and the filter of calls", () => {
+    const on = buildInstallArgs({ ...plan, info: { ...plan.info, ociRuntime: "runsc" } });
+    expect(on.slice(0, 5)).toEqual(["--runtime", "runsc", "--runtime-flag", "oci-seccomp", "run"]);
+  });
+
   const args = buildInstallArgs(plan);
 
   test.each([

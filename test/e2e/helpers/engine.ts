@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { writeStorageFile } from "../../../scripts/isolated-environment.ts";
 import { runChild } from "../../../src/core/child.ts";
 
-const FLAVOURS = ["podman", "podman-rootless", "docker"] as const;
+/** `podman-gvisor`: podman as root with the OCI runtime `runsc`, for the files that are about isolation. */
+const FLAVOURS = ["podman", "podman-rootless", "podman-gvisor", "docker"] as const;
 
 /** The engine that this run of the end-to-end tests is about. `scripts/test` sets it, once for each engine. */
 export const flavour = (() => {
@@ -16,6 +17,9 @@ export const flavour = (() => {
   }
   return known;
 })();
+
+/** Whether calls of the sandbox are answered by gVisor, and not by this machine's kernel. */
+export const isGvisor = flavour === "podman-gvisor";
 
 export const engine: "podman" | "docker" = flavour === "docker" ? "docker" : "podman";
 
@@ -54,6 +58,7 @@ export function bridgeEnv(
     HOME: home,
     MCP_BRIDGE_AUDIT: join(home, ".local/share/sandpy/audit.jsonl"), // also where our own folders are not below the home
     MCP_BRIDGE_RUNTIME: engine,
+    ...(isGvisor ? { MCP_BRIDGE_OCI_RUNTIME: "runsc" } : {}),
     ...(image === undefined ? {} : { MCP_BRIDGE_IMAGE: image }),
     ...extra,
   };
