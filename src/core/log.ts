@@ -1,3 +1,4 @@
+import { escapeUnprintable } from "./escaped-text.ts";
 import { currentRun } from "./run-context.ts";
 
 /** Severities, least first; a log prints its own level and those above it. */
@@ -34,8 +35,6 @@ interface Entry {
 
 const MAX_MESSAGE_CHARS = 10_000;
 const MAX_VALUE_CHARS = 2000;
-/** What ends a line, moves a terminal's cursor or changes the order in which text is shown. */
-const UNPRINTABLE = /[\p{Cc}\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
 
 /**
  * Creates a log that writes one line for each entry through `write` (stderr in the product). In JSON it says which run the
@@ -52,6 +51,7 @@ export function createLog(level: LogLevel, write: (line: string) => void, format
       message: cut(message, MAX_MESSAGE_CHARS),
       fields: boundFields({ ...(hasIds ? currentIds() : {}), ...fields }),
     };
+    // Untrusted text reaches the log: it must not forge a line, nor what a terminal shows.
     write(`${escapeUnprintable(render(entry))}\n`);
   };
   return { level, debug: at("DEBUG"), info: at("INFO"), warning: at("WARNING"), error: at("ERROR") };
@@ -91,12 +91,4 @@ function renderValue(value: string): string {
 
 function cut(text: string, maxChars: number): string {
   return text.length > maxChars ? `${text.slice(0, maxChars).toWellFormed()}…` : text;
-}
-
-/** Untrusted text reaches the log: it must not forge a line. What JSON leaves as it is would still disturb a terminal. */
-function escapeUnprintable(line: string): string {
-  return line.replace(UNPRINTABLE, (char) => {
-    const json = JSON.stringify(char).slice(1, -1);
-    return json === char ? `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}` : json;
-  });
 }

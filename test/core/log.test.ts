@@ -76,14 +76,15 @@ describe.each(["text", "json"] as const)("untrusted words, as %s,", (format) => 
     ["another kind of it", "a\u2028b\u2029c\u0085d"],
     ["a terminal's command", "\u001b]0;x\u0007 \u009b2J \u007f"],
     ["a change of direction", "a\u202eb\u2066c\u200f"],
+    ["what is not seen", "a\u200bb\u00adc\u061cd\u2060e\ufefff\u{e0041}g\u3164h"],
     ["half a character", "a\ud800b"],
     ["the end of a string", 'a","level":"ERROR'],
-  ])("do not forge a line by %s", (_what, words) => {
+  ])("NBR-13: do not forge a line by %s", (_what, words) => {
     const { log, lines, entries } = open("DEBUG", format);
     withinRun({ requestId: words }, () => log.info(words, { words }));
     expect(lines).toHaveLength(1);
     const [line = ""] = lines;
-    expect(line).toMatch(/^[^\p{Cc}\u2028-\u202e\u2066-\u2069\u200f]*\n$/u);
+    expect(line).toMatch(/^[^\p{Cc}\p{Cf}\u2028\u2029\u3164]*\n$/u);
     if (format === "json") {
       expect(entries()).toMatchObject([{ level: "INFO", message: words, words, request: words }]);
     }

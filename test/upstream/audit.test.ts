@@ -288,6 +288,16 @@ describe("a log", () => {
 });
 
 describe("a line", () => {
+  test("NBR-13: is one line that is shown as it is, whatever names and arguments are", () => {
+    const hostile = 'a\r\n{"tool":"forged"}\u2028\u0085\u001b[2J\u009b1m\u202e\u200b\u{e0041}';
+    const line = renderAuditLine(
+      { ...ENTRY, server: hostile, tool: hostile, requestId: hostile, arguments: { [hostile]: hostile } },
+      "masked",
+    );
+    expect(line).toMatch(/^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]*\n$/u);
+    expect(JSON.parse(line)).toMatchObject({ server: hostile, tool: hostile, request: hostile });
+  });
+
   test("is one line of JSON", () => {
     expect(renderAuditLine({ ...ENTRY, tool: "a\nb", code: "X" }, "hash")).toBe(
       `{"time":"1970-01-01T00:00:00.000Z","caller":"local","session":"s","server":"fx","tool":"a\\nb","argumentsHash":"${hashOf("{}")}","outcome":"ok","code":"X","ms":1.23}\n`,

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { SessionRef } from "../../core/bridge-events.ts";
+import { escapeUnprintable } from "../../core/escaped-text.ts";
 import { SECRET_NAME } from "../../core/secrets.ts";
 import type { Mask } from "../mask.ts";
 import { isPlainObject, maskArguments } from "../masked-arguments.ts";
@@ -44,7 +45,7 @@ export interface AuditEntry {
 /** The line for a call, with the line's end. Never throws, whatever the arguments are. */
 export function renderAuditLine(entry: AuditEntry, how: "hash" | "masked"): string {
   const { at, session, requestId, executionId, server, method, tool, outcome, code, ms, approval } = entry;
-  return `${JSON.stringify({
+  const line = JSON.stringify({
     time: new Date(at).toISOString(),
     caller: session.caller.id,
     session: session.sessionId,
@@ -57,7 +58,8 @@ export function renderAuditLine(entry: AuditEntry, how: "hash" | "masked"): stri
     ...(code === undefined ? {} : { code }),
     ...(approval === undefined ? {} : { asked: approval.rule, answer: approval.answer }),
     ms: Math.round(ms * 100) / 100,
-  })}\n`;
+  });
+  return `${escapeUnprintable(line)}\n`; // who reads it does so in a terminal
 }
 
 function describeArguments({ arguments: args, mask }: AuditEntry, how: "hash" | "masked") {
