@@ -13,13 +13,11 @@ import type { LogLevel } from "../core/log.ts";
 import type { ClientPeer, LogSeverity, PeerMessage } from "../upstream/client-peer.ts";
 import { ClientRun } from "./client-run.ts";
 import { RateLimit } from "./rate-limit.ts";
-import type { ToolAnswer } from "./render-result.ts";
+import { charsOf, type ToolAnswer } from "./render-result.ts";
 import { type RunClient, RunPeer } from "./run-peer.ts";
 import { boundSeverity } from "./severity-bound.ts";
 import { SuspendedRuns } from "./suspended-runs.ts";
 
-/** A result that the client did not fetch after its last answer is kept this long. */
-const KEEP_RESULT_MS = 60_000;
 /** Notifications that the client has not taken yet; more are dropped. */
 const MAX_UNSENT = 64;
 const FIRST_MODERN_REVISION = "2026-07-28";
@@ -77,6 +75,7 @@ export class McpClientPeer implements RunClient {
     work(run, new RunPeer(this, run))
       .finally(() => run.end())
       .then(waiting.resolve, waiting.reject);
+    this.#forgetLater(run, waiting.promise);
     return result;
   }
 
@@ -174,11 +173,16 @@ export class McpClientPeer implements RunClient {
       run.answer(next.mcpReq.inputResponses ?? {});
       return this.#wait(run, answer, next);
     });
-    const forget = () => {
-      setTimeout(() => this.#suspended.forget(this.#callerId, run.token), KEEP_RESULT_MS).unref();
-    };
-    answer.then(forget, forget);
+    if (run.isOver) this.#forgetLater(run, answer); // it ended while its last question was on its way
     return inputRequired({ inputRequests: run.questions(), requestState: run.token });
+  }
+
+  #forgetLater(run: ClientRun, answer: Promise<ToolAnswer>): void {
+    const end = (chars: number) => this.#suspended.end(this.#callerId, run.token, chars);
+    answer.then(
+      (made) => end(charsOf(made)),
+      () => end(0),
+    );
   }
 
   /**

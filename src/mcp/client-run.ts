@@ -4,13 +4,16 @@ import type { PeerMessage } from "../upstream/client-peer.ts";
 import { ProgressStream } from "./progress.ts";
 import type { ToolAnswer } from "./render-result.ts";
 
+/** A client that calls again without an answer is asked again, so often; then it is one that has none. */
+const MAX_FRUITLESS = 32;
+
 type Answer = Readonly<Record<string, unknown>>;
 
 /** Something that an upstream server wants to know of the client. */
 interface Question {
   readonly message: PeerMessage;
   readonly resolve: (answer: Answer) => void;
-  readonly withdraw: () => void;
+  readonly withdraw: (why: string) => void;
 }
 
 /**
@@ -24,6 +27,7 @@ export class ClientRun {
   readonly #abort = new AbortController();
   readonly #questions = new Map<string, Question>();
   #asked = 0;
+  #fruitless = 0;
   #isOver = false;
   #onQuestion = () => {};
   #context: ServerContext | undefined;
@@ -32,6 +36,11 @@ export class ClientRun {
   /** Aborts when a request that waits for the run is cancelled. */
   get signal(): AbortSignal {
     return this.#abort.signal;
+  }
+
+  /** Whether the run has ended. */
+  get isOver(): boolean {
+    return this.#isOver;
   }
 
   get context(): ServerContext | undefined {
@@ -70,7 +79,7 @@ export class ClientRun {
   /** The run has its answer: nobody comes any more with an answer to what is still open, or asked later. */
   end(): void {
     this.#isOver = true;
-    for (const { withdraw } of [...this.#questions.values()]) withdraw();
+    this.#withdrawAll("the run of the client is over");
   }
 
   /** Puts a question to the client, to be sent as the result of the request that waits. */
@@ -87,7 +96,7 @@ export class ClientRun {
       const giveUp = () => give(() => reject(new Error("the question was taken back")));
       if (signal.aborted) return giveUp();
       signal.addEventListener("abort", giveUp, { once: true });
-      const withdraw = () => give(() => reject(new Error("the run of the client is over")));
+      const withdraw = (why: string) => give(() => reject(new Error(why)));
       this.#questions.set(id, { message, resolve: (answer) => give(() => resolve(answer)), withdraw });
       this.#onQuestion();
     });
@@ -101,9 +110,17 @@ export class ClientRun {
 
   /** Takes what the client says to some of the questions. */
   answer(answers: Readonly<Record<string, unknown>>): void {
+    const open = this.#questions.size;
     for (const [id, answer] of Object.entries(answers)) {
       if (typeof answer === "object" && answer !== null) this.#questions.get(id)?.resolve(answer as Answer);
     }
+    this.#fruitless = this.#questions.size < open ? 0 : this.#fruitless + 1;
+    if (this.#fruitless >= MAX_FRUITLESS)
+      this.#withdrawAll(`the client called again ${MAX_FRUITLESS} times without an answer`);
+  }
+
+  #withdrawAll(why: string): void {
+    for (const { withdraw } of [...this.#questions.values()]) withdraw(why);
   }
 }
 

@@ -52,6 +52,15 @@ export function renderRefusal(
   return answer(message, { status, error: { type, message: message.toWellFormed() } }, true, []);
 }
 
+/** About how much memory an answer takes. */
+export function charsOf({ content }: ToolAnswer): number {
+  const chars = content.map((block) => {
+    if (block.type === "text") return block.text.length * 2; // it is in the structured content too
+    return block.type === "image" ? block.data.length : block.resource.text.length;
+  });
+  return chars.reduce((sum, each) => sum + each, 0);
+}
+
 function answer(
   text: string,
   structured: StructuredResult,
