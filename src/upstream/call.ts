@@ -113,8 +113,10 @@ export async function resolveTool(
 ): Promise<ToolSummary> {
   const find = (tools: readonly ToolSummary[]) =>
     tools.find(({ name }) => name === wanted) ?? tools.find(({ alias }) => alias === wanted);
-  // Also in a list that has changed since: the server itself refuses a tool that it has no more.
-  let found = find(server.toolList.latest() ?? (await listAll(server, signal)));
+  // Also in a list that has changed since: the server itself refuses a tool that it has no more. But not where it counts
+  // what the server says of the tool.
+  const known = isByClaims(definition) ? undefined : server.toolList.latest();
+  let found = find(known ?? (await listAll(server, signal)));
   if (found === undefined) {
     server.toolList.invalidate(); // it may have gained the tool without saying so
     found = find(await listAll(server, signal));
@@ -126,6 +128,11 @@ export async function resolveTool(
   const refusal = refusalOf(definition.tools, found);
   if (refusal !== undefined) throw forbiddenTool(definition, found.name, refusal);
   return found;
+}
+
+/** Whether the user has rules for which it counts what servers say of their tools. */
+function isByClaims({ tools: { policy } }: ServerDefinition): boolean {
+  return policy !== undefined && (policy.ask.length > 0 || policy.readOnly !== undefined);
 }
 
 function forbiddenTool(

@@ -11,6 +11,8 @@ export interface Masking {
   readonly maxTextChars: number;
   /** Whatever is called like this is hidden. */
   readonly secretName: RegExp;
+  /** Told when something is left out that is no secret: `…` stands for it. */
+  readonly onCut?: () => void;
 }
 
 /** The arguments of a call without what looks like a secret or is one of its server's, and not without end. */
@@ -36,23 +38,35 @@ function maskValue(value: unknown, state: State, depth: number): unknown {
   if (typeof value === "string") return maskText(value, state);
   if (typeof value !== "object" || value === null) return value;
   if (!Array.isArray(value) && !isPlainObject(value)) return value;
-  if (depth === MAX_DEPTH || state.left < 0) return "…";
+  if (depth === MAX_DEPTH || state.left < 0) {
+    state.onCut?.();
+    return "…";
+  }
   if (Array.isArray(value)) {
     const shown = value.slice(0, MAX_ITEMS).map((item) => maskValue(item, state, depth + 1));
-    return value.length > MAX_ITEMS ? [...shown, `… ${value.length - MAX_ITEMS} more`] : shown;
+    if (value.length <= MAX_ITEMS) return shown;
+    state.onCut?.();
+    return [...shown, `… ${value.length - MAX_ITEMS} more`];
   }
   const entries = Object.entries(value);
-  const shown = entries
-    .slice(0, MAX_ITEMS)
-    .map(([key, inner]) => [
-      maskText(key, state),
-      state.secretName.test(key) ? MASK : maskValue(inner, state, depth + 1),
-    ]);
-  if (entries.length > MAX_ITEMS) shown.push(["…", `${entries.length - MAX_ITEMS} more`]);
+  const shown = new Map<string, unknown>();
+  const show = (key: string, inner: unknown) => {
+    let name = key;
+    while (shown.has(name)) name += "…"; // names that were cut to the same one must not hide each other's value
+    shown.set(name, inner);
+  };
+  for (const [key, inner] of entries.slice(0, MAX_ITEMS)) {
+    const name = maskText(key, state);
+    show(name, state.secretName.test(key) ? MASK : maskValue(inner, state, depth + 1));
+  }
+  if (entries.length > MAX_ITEMS) {
+    state.onCut?.();
+    show("…", `${entries.length - MAX_ITEMS} more`);
+  }
   return Object.fromEntries(shown);
 }
 
-function maskText(text: string, { mask, maxTextChars }: State): string {
+function maskText(text: string, { mask, maxTextChars, onCut }: State): string {
   // Cut after hiding, or the beginning of a secret would stay.
   const masked = mask(text);
   const hidden = masked
@@ -61,7 +75,7 @@ function maskText(text: string, { mask, maxTextChars }: State): string {
     .split(/(\s+)/)
     .map((word) => maskWord(word))
     .join("");
-  return hidden.length > maxTextChars || masked.length > maxTextChars * 10
-    ? `${hidden.slice(0, maxTextChars).toWellFormed()}…`
-    : hidden;
+  if (hidden.length <= maxTextChars && masked.length <= maxTextChars * 10) return hidden;
+  onCut?.();
+  return `${hidden.slice(0, maxTextChars).toWellFormed()}…`;
 }

@@ -1,6 +1,25 @@
-/** What a terminal would act on, and what turns or hides text: control characters but new lines and tabs, directions, tags. */
+import { escapeUnits } from "../core/escaped-text.ts";
+
+/**
+ * What a terminal would act on, and what turns or hides text: control characters but new lines and tabs, directions, tags,
+ * fillers. What emoji and some languages are written with may stay.
+ */
 const TREACHEROUS =
-  /(?![\n\t])[\p{Cc}\u061c\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]/gu;
+  /(?![\n\t])\p{Cc}|[\u00ad\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2060-\u2069\u3164\ufeff\uffa0\ufff9-\ufffb]|[\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]|\u034f|\u17b4|\u17b5/gu;
+/**
+ * In what a person is to allow there is also no space but the usual one, no pile of marks, and nothing that has no shape of
+ * its own: that changes what is done, not what is seen.
+ */
+const UNCLEAR = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}|(?<=\p{M}{3})\p{M}/gu;
+/** Whoever mixes them within a word wants one letter taken for another. */
+const LATIN = /\p{Script=Latin}/u;
+const OTHER_LETTERS = /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}]/gu;
+const WORD = /[\p{L}\p{M}\p{N}]+/gu;
+const NOT_ASCII = /[^ -~]/gu;
+/** Also what Unicode holds for the same as a character of ASCII, such as its wide form. */
+const ASCII = /^[ -~]$/;
+const LIKE_SLASH_OR_COLON = /[\u2044\u2215\u2571\u29f8\u02d0\u0589\u05c3\u2236\ua789]/;
+
 /** In a form these are for the person; all else is for the program. */
 const SHOWN_KEYS = new Set(["title", "description"]);
 const MAX_DEPTH = 32;
@@ -10,13 +29,16 @@ export function plainText(text: string): string {
   return text.replace(TREACHEROUS, "");
 }
 
-/** As {@link plainText}, for JSON: what would be left out is there as an escape, so that it is seen. */
-export function escapeTreacherous(json: string): string {
-  return json.replace(TREACHEROUS, (character) =>
-    [...Array(character.length).keys()]
-      .map((at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, "0")}`)
-      .join(""),
-  );
+/** JSON in which each character is what it looks like: all others are there as escapes. */
+export function unmistakable(json: string): string {
+  return json
+    .replace(UNCLEAR, escapeUnits)
+    .replace(WORD, (word) => (LATIN.test(word) ? word.replace(OTHER_LETTERS, escapeUnits) : word))
+    .replace(NOT_ASCII, (character) =>
+      ASCII.test(character.normalize("NFKC")) || LIKE_SLASH_OR_COLON.test(character)
+        ? escapeUnits(character)
+        : character,
+    );
 }
 
 /** The schema of a form with {@link plainText} in its titles and descriptions; what is nested too deeply is left out. */

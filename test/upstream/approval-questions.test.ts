@@ -27,6 +27,9 @@ describe("a question", () => {
     await client.run([call("del-all", hostile), [call("wipe", { long: hostile.long }), call("wipe")]]);
     await client.close();
 
+    expect(forms[0]?.message).toContain(
+      "\n\nArguments, as the code gives them, with stars for what looks secret:\n\n",
+    );
     const [one = "", several = ""] = forms.map(({ message }) => message);
     const shown = one.split("\n\n").find((part) => part.startsWith("    ")) ?? "";
     expect(shown).not.toContain("\n");
@@ -36,11 +39,64 @@ describe("a question", () => {
     for (const part of ["\\u202e", "\\u200b", '"key":"prod"', '"password":"***"', "\\n\\nAllow this"]) {
       expect(shown).toContain(part);
     }
-    expect(shown).toMatch(/… NOT ALL IS SHOWN: \d+ characters more$/);
+    expect(shown).toMatch(/"long":"x{1000}…"\} … NOT ALL IS SHOWN: more stands where … is$/);
     expect(one.length).toBeLessThan(6000);
-    expect(several).toMatch(/\n {4}1\. .*NOT ALL IS SHOWN: \d+ characters more\n {4}2\. \{\}/);
+    expect(several).toMatch(/\n {4}1\. .*NOT ALL IS SHOWN: more stands where … is\n {4}2\. \{\}/);
     expect(several.length).toBeLessThan(6000);
   });
+
+  const shownOf = (...all: unknown[]) => {
+    const question = { server: "s", tool: { name: "t" }, hasChanged: false, rule: "r", arguments: all };
+    const { message } = renderQuestion({ ...question, mask: (text) => text }, undefined).params as Form;
+    return message.split("\n\n")[3] ?? "";
+  };
+  const NOT_ALL = " … NOT ALL IS SHOWN: more stands where … is";
+
+  test.each<[string, unknown, string]>([
+    ["a long one before it", { a: "x".repeat(9000), path: "/etc" }, '"path":"/etc"}'],
+    ["many long ones before it", { ...Array(20).fill("x".repeat(9000)), path: "/etc" }, '"path":"/etc"}'],
+    [
+      "a name that is cut as its own is",
+      { [`${"k ".repeat(3000)}1`]: 1, [`${"k ".repeat(3000)}2`]: "/etc" },
+      '"/etc"}',
+    ],
+    ["fifty others", { ...Array(50).fill(1), path: "/etc" }, '"…":"1 more"}'],
+    ["fifty others and a sign of ours", { "…": "/etc", ...Array(50).fill(1) }, '"…":"1 more"}'],
+    ["a depth of eight", JSON.parse(`${'{"a":'.repeat(9)}"/etc"${"}".repeat(9)}`), '"…"'],
+  ])("NBR-7: hides no argument behind %s without a word", (_, args, part) => {
+    const shown = shownOf(args);
+    expect(shown).toContain(part);
+    expect(shown).toEndWith(NOT_ALL);
+    expect(shown.length).toBeLessThan(4200);
+  });
+
+  test("NBR-7: shows the value of an argument that has the name of our sign", () => {
+    const shown = shownOf({ ...Array(48).fill(1), "…": "/etc", more: 1, last: 2 });
+    expect(shown).toContain('"…":"/etc"');
+    expect(shown).toContain('"……":"1 more"');
+  });
+
+  test.each([
+    ["a letter of another script", "https://gооgle.com", "https://g\\u043e\\u043egle.com"],
+    ["a wide form", "good.com／x", "good.com\\uff0fx"],
+    ["what looks like a slash", "good.com∕.evil.example", "good.com\\u2215.evil.example"],
+    ["a space without width", "a\u200cb\u00adc\u2060d\u3164e", "a\\u200cb\\u00adc\\u2060d\\u3164e"],
+    ["another kind of space", "/tmp\u00a0\u2800/etc", "/tmp\\u00a0\\u2800/etc"],
+    ["a direction", "a\u061c\u202eb\u2067", "a\\u061c\\u202eb\\u2067"],
+    ["a tag, or what selects a variant", "a\u{e0041}\ufe0f\u{e0101}", "a\\udb40\\udc41\\ufe0f\\udb40\\udd01"],
+    ["a pile of marks", `e${"\u0301".repeat(5)}`, `e${"\u0301".repeat(3)}\\u0301\\u0301`],
+    ["half a character", "a\ud800b", "a\\ud800b"],
+    ["what a terminal acts on", "\u001b[2J\u009b1m\u007f", "\\u001b[2J\\u009b1m\\u007f"],
+  ])("NBR-7: shows %s as an escape", (_, text, shown) => {
+    expect(shownOf({ a: text })).toBe(`    {"a":"${shown}"}`);
+  });
+
+  test.each(["Ärger über Öl – „ja“…", "привет мир", "καλημέρα", "日本語 中文", "שלום عربي", "x² 😀 €"])(
+    "shows %s as it is",
+    (text) => {
+      expect(shownOf({ a: text })).toBe(`    {"a":"${text.replace("²", "\\u00b2")}"}`);
+    },
+  );
 
   test("says what the server claims of its tool, and quotes its names", async () => {
     const name = "x](http://evil) `a` <b>\u202e";
@@ -71,6 +127,7 @@ test.each([
   const question = {
     server: "s",
     tool: { name: "t" },
+    hasChanged: false,
     rule: "r",
     arguments: [{}],
     mask: (text: string) => text,

@@ -170,6 +170,29 @@ describe.each(ERAS)("a tool that is to be asked for, with a client of the %s kin
     );
   }, 30_000);
 
+  test("NBR-11: is not asked for any more in a run whose user has denied three calls", async () => {
+    const answers: Answer[] = [say("deny"), { action: "cancel" }, { action: "decline" }];
+    await withClient(
+      era,
+      () => answers.shift() ?? say("once"),
+      async (client, { forms, called }) => {
+        const results = await client.run([
+          ...Array.from({ length: 3 }, (_, n) => call("del-all", { n })),
+          [call("del-all"), call("del-all", { n: 9 })],
+          call("get"),
+          call("wipe"),
+        ]);
+
+        expect(forms).toHaveLength(3);
+        const more = "and the user has denied 3 calls of this run, so that no more are asked for";
+        expect(results.slice(3, 5)).toEqual([[refusal(more), refusal(more)], {}]);
+        expect(String(results[5])).toContain(more); // another tool is none that they would rather allow
+        expect(called()).toEqual([{}]);
+        expect(await client.run([call("del-all")])).toEqual([{}]); // the next run begins anew
+      },
+    );
+  });
+
   test("is not called when it is forbidden while the user is asked", async () => {
     let forbid = async () => {};
     await withClient(

@@ -10,6 +10,8 @@ import { type Choice, parseAnswer, renderQuestion } from "./question.ts";
 
 /** A person who is asked more often within one run does not read any more. */
 const MAX_QUESTIONS = 20;
+/** Code that asks until a tired person gives in is not heard any more in its run. */
+export const MAX_DENIALS = 3;
 /** From this revision on a client gives up a call that wants more answers of it, of servers' own too: the SDK's after ten. */
 const FIRST_WITH_ROUNDS = "2026-07-28";
 const MAX_ROUNDS = 8;
@@ -25,15 +27,19 @@ export interface ApprovalRequest {
   readonly arguments: unknown;
   readonly mask: Mask;
   /** The same for all calls of the same tool of what is the same server. */
+  readonly name: string;
+  /** The same as long as the server also defines the tool in the same way. */
   readonly key: string;
 }
 
 /** `run` and `session` allow later calls too. `unable`: the client cannot ask; `unanswered`: it was too late. */
 export interface Verdict {
-  readonly answer: Choice | "dismissed" | "unanswered" | "unable" | "too many";
+  readonly answer: Choice | "dismissed" | "denied before" | "unanswered" | "unable" | "too many";
   /** For `unable`: a clause that says why. */
   readonly reason?: string;
 }
+
+const DENIED_BEFORE: Verdict = { answer: "denied before" };
 
 export interface ApprovalsOptions {
   /** The client for whom the session runs now; `undefined`: nobody can be asked. */
@@ -47,6 +53,7 @@ interface Run {
   /** The client that it is for. */
   readonly peer: ClientPeer | undefined;
   questions: number;
+  denials: number;
   askedMs: number;
   readonly allowed: Set<string>;
   /** Questions that calls can still join: those of another run may be for another client. */
@@ -60,6 +67,8 @@ interface Run {
 export class Approvals {
   readonly #options: ApprovalsOptions;
   readonly #allowed = new Set<string>();
+  /** The names of the tools that these are of: one that is asked for again has changed. */
+  readonly #allowedNames = new Set<string>();
   /** Questions that are not answered yet. */
   #waiting = 0;
   #run: Run;
@@ -94,12 +103,20 @@ export class Approvals {
     if (signal.aborted) throw abortedError(signal, "the wait for the user's approval");
     const reason = this.#whyNot();
     if (reason !== undefined) return { answer: "unable", reason };
+    if (this.#run.denials >= MAX_DENIALS) return DENIED_BEFORE;
     const batch = this.#run.open.get(request.key) ?? this.#begin(request);
     return batch?.join(request, signal) ?? { answer: "too many" };
   }
 
   #newRun(): Run {
-    return { peer: this.#options.peer(), questions: 0, askedMs: 0, allowed: new Set(), open: new Map() };
+    return {
+      peer: this.#options.peer(),
+      questions: 0,
+      denials: 0,
+      askedMs: 0,
+      allowed: new Set(),
+      open: new Map(),
+    };
   }
 
   #earlierIn(run: Run, key: string): Verdict | undefined {
@@ -134,16 +151,23 @@ export class Approvals {
     await batch.collect();
     run.open.delete(key);
     batch.take();
-    const earlier = this.#earlierIn(run, key);
+    const earlier = this.#earlierIn(run, key) ?? (run.denials < MAX_DENIALS ? undefined : DENIED_BEFORE);
     if (earlier !== undefined || batch.isEmpty) {
       run.questions -= 1; // nobody was asked
       if (earlier !== undefined) batch.settle(earlier);
       return;
     }
     const verdict = await this.#put(batch, run);
-    if (verdict.answer === "session") this.#allowed.add(key);
-    if (verdict.answer === "run") run.allowed.add(key);
+    this.#remember(verdict, batch.request, run);
     batch.settle(verdict);
+  }
+
+  #remember({ answer }: Verdict, { name, key }: ApprovalRequest, run: Run): void {
+    if (answer === "deny" || answer === "dismissed") run.denials += 1;
+    if (answer === "run") run.allowed.add(key);
+    if (answer !== "session") return;
+    this.#allowed.add(key);
+    this.#allowedNames.add(name);
   }
 
   async #put(batch: Batch, run: Run): Promise<Verdict> {
@@ -151,7 +175,7 @@ export class Approvals {
     const { peer } = run;
     const leftMs = timeoutMs - run.askedMs;
     if (peer === undefined || leftMs <= 0) return { answer: "unanswered" };
-    const { definition, tool, rule, mask } = batch.request;
+    const { definition, tool, rule, mask, name } = batch.request;
     const late = () => new BridgeError("APPROVAL_DENIED", "the user did not answer in time");
     const { signal, release } = limitTime(batch.gone, leftMs, late);
     const askedAt = performance.now();
@@ -167,7 +191,8 @@ export class Approvals {
     telling.unref();
     try {
       const server = definition.name;
-      const question = { server, tool, rule: rule.rule, arguments: batch.arguments, mask };
+      const hasChanged = this.#allowedNames.has(name);
+      const question = { server, tool, hasChanged, rule: rule.rule, arguments: batch.arguments, mask };
       const asked = peer.request(renderQuestion(question, peer.revision()), signal);
       return { answer: parseAnswer(await waitFor(asked, signal, "the user's approval")) };
     } catch (error) {

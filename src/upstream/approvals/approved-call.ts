@@ -1,9 +1,10 @@
+import { createHash } from "node:crypto";
 import { BridgeError } from "../../core/errors.ts";
 import type { ServerDefinition } from "../../discovery/server-definition.ts";
 import type { ToolResult, ToolSummary, WhileAsking } from "../../kernel/host-tools.ts";
 import type { CallFacts } from "../call-watch.ts";
 import { askRuleOf } from "../tool-filter.ts";
-import type { ApprovalRequest, Approvals, Verdict } from "./approvals.ts";
+import { type ApprovalRequest, type Approvals, MAX_DENIALS, type Verdict } from "./approvals.ts";
 
 /** Calls the tool, unless it has to be approved first and is none of what `mayCall` lets through. */
 export type Attempt = (
@@ -26,8 +27,21 @@ export function requestFor(
 ): ApprovalRequest | undefined {
   const rule = askRuleOf(definition.tools, tool);
   if (rule === undefined) return undefined;
-  const key = JSON.stringify([definition.name, definition.fingerprint, tool.name]);
-  return { definition, tool, rule, arguments: args, mask, key };
+  const name = JSON.stringify([definition.name, definition.fingerprint, tool.name]);
+  return { definition, tool, rule, arguments: args, mask, name, key: `${name} ${digestOf(tool)}` };
+}
+
+const digests = new WeakMap<ToolSummary, string>();
+
+/** The same as long as the server says the same of its tool; the alias depends on what other tools there are. */
+function digestOf(tool: ToolSummary): string {
+  let digest = digests.get(tool);
+  if (digest === undefined) {
+    const { alias: _, ...said } = tool;
+    digest = createHash("sha256").update(JSON.stringify(said)).digest("base64url");
+    digests.set(tool, digest);
+  }
+  return digest;
 }
 
 /**
@@ -90,6 +104,11 @@ function explain(
       return [
         `and this run has asked ${maxQuestions} times already`,
         "Make such calls at once, with asyncio.gather: they are one question then. Or make the others in another run.",
+      ];
+    case "denied before":
+      return [
+        `and the user has denied ${MAX_DENIALS} calls of this run, so that no more are asked for`,
+        "Ask the user what to do instead; do not try it in another way.",
       ];
     case "dismissed":
       return ["and the user closed the question", "Ask the user what to do; do not try it in another way."];

@@ -1,9 +1,11 @@
 import * as z from "zod";
+import { escapeUnits } from "../../core/escaped-text.ts";
+import { MASK } from "../../core/secrets.ts";
 import type { ToolAnnotations, ToolSummary } from "../../kernel/host-tools.ts";
 import type { PeerMessage } from "../client-peer.ts";
 import type { Mask } from "../mask.ts";
 import { maskArguments } from "../masked-arguments.ts";
-import { escapeTreacherous } from "../relayed-text.ts";
+import { unmistakable } from "../relayed-text.ts";
 
 /** Up to this revision the titles of an enum's values stand beside them in `enumNames`; later each in `oneOf`. */
 const LAST_WITH_NAMES = "2025-06-18";
@@ -15,7 +17,9 @@ const MAX_ARGUMENTS_CHARS = 4000;
 /** Narrower than in the audit: what a person is to allow must be seen, such as the `key` of what is deleted. */
 const SECRET_NAME =
   /token|secret|passw|passphrase|credential|bearer|cookie|authorization|(api|access|private)[_-]?key/i;
-const MASKING = { maxTextChars: MAX_ARGUMENTS_CHARS, secretName: SECRET_NAME };
+/** Characters shown of one text, as many as there is room for: the first argument must not push the others out of sight. */
+const TEXT_CHARS = [MAX_ARGUMENTS_CHARS, 1000, 250, 60];
+const NOT_ALL = "NOT ALL IS SHOWN";
 
 /** What the user can answer. */
 export const CHOICES = ["once", "run", "session", "deny"] as const;
@@ -25,6 +29,8 @@ export type Choice = (typeof CHOICES)[number];
 export interface Question {
   readonly server: string;
   readonly tool: Pick<ToolSummary, "name" | "annotations">;
+  /** Its server has come to define it in another way since the user allowed it for the session. */
+  readonly hasChanged: boolean;
   /** The pattern by which they are asked for, with its setting. */
   readonly rule: string;
   /** Those of each call. */
@@ -38,13 +44,15 @@ export interface Question {
  * on lines of its own that Markdown takes for code, and without what a terminal or a browser would act on.
  */
 export function renderQuestion(question: Question, revision: string | undefined): PeerMessage {
-  const { server, tool, rule, arguments: all } = question;
+  const { server, tool, hasChanged, rule, arguments: all } = question;
+  const shown = renderArguments(question);
   const times = all.length === 1 ? "" : ` ${all.length} times`;
   const message = [
     `Code in Sandpy wants to call the tool ${name(tool.name)} of the server ${name(server)}${times}.`,
+    ...(hasChanged ? ["You allowed it for this session, but its server has changed it since."] : []),
     `The server says of this tool: ${describeAnnotations(tool.annotations)}.`,
-    "Arguments, as the code gives them:",
-    renderArguments(question),
+    `Arguments, as the code gives them${shown.includes(MASK) ? ", with stars for what looks secret" : ""}:`,
+    shown,
     `You are asked because of ${rule}. Names and arguments are not Sandpy's words.`,
   ].join("\n\n");
   return {
@@ -113,15 +121,27 @@ function renderArguments({ arguments: all, mask }: Question): string {
   const shown = all.slice(0, MAX_SHOWN);
   const room = Math.floor(MAX_ARGUMENTS_CHARS / shown.length);
   const lines = shown.map((args, index) => {
-    const text = harmless(JSON.stringify(maskArguments(args, mask, MASKING)) ?? "");
-    const cut =
-      text.length > room
-        ? `${text.slice(0, room).toWellFormed()} … NOT ALL IS SHOWN: ${text.length - room} characters more`
-        : text;
-    return all.length === 1 ? `    ${cut}` : `    ${index + 1}. ${cut}`;
+    const text = renderCall(args, mask, room);
+    return all.length === 1 ? `    ${text}` : `    ${index + 1}. ${text}`;
   });
   const more = all.length - shown.length;
   return [...lines, ...(more > 0 ? [`    … NOT ALL ARE SHOWN: ${more} calls more`] : [])].join("\n");
+}
+
+function renderCall(args: unknown, mask: Mask, room: number): string {
+  let text = "";
+  for (const maxTextChars of TEXT_CHARS) {
+    let isWhole = true;
+    const onCut = () => {
+      isWhole = false;
+    };
+    const masked = maskArguments(args, mask, { maxTextChars, secretName: SECRET_NAME, onCut });
+    const json = JSON.stringify(masked) ?? "";
+    if (json.length > room && maxTextChars !== TEXT_CHARS.at(-1)) continue;
+    text = harmless(json);
+    if (text.length <= room) return isWhole ? text : `${text} … ${NOT_ALL}: more stands where … is`;
+  }
+  return `${text.slice(0, room).toWellFormed()} … ${NOT_ALL}: ${text.length - room} characters more`;
 }
 
 /** A name in quotes: short, on one line, and no markup. */
@@ -132,14 +152,10 @@ function name(text: string): string {
 
 /** Nothing that Markdown or HTML would act on. */
 function inert(text: string): string {
-  return harmless(text).replace(/[[\]()`*~|&!]/g, escapeCharacter);
+  return harmless(text).replace(/[[\]()`*~|&!]/g, escapeUnits);
 }
 
 /** JSON stays JSON: no tag and no link begins in it. */
 function harmless(text: string): string {
-  return escapeTreacherous(text).replace(/[<>]|(?<=\])[(:[]/g, escapeCharacter);
-}
-
-function escapeCharacter(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return unmistakable(text).replace(/[<>]|(?<=\])[(:[]/g, escapeUnits);
 }
