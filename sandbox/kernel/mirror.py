@@ -5,12 +5,13 @@ from __future__ import annotations
 import binascii
 import json
 import posix
+import re
 import stat
 import time
 
 from . import walk
 from .results import MCPError, MCPTimeoutError, MemoryStoreError
-from .walk import MAX_FILES, PARTIAL, signature, unlink
+from .walk import MAX_FILES, signature, unlink
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,11 +21,12 @@ if TYPE_CHECKING:
 
 _open, _close, _read, _write, _fstat, _lstat = posix.open, posix.close, posix.read, posix.write, posix.fstat, posix.lstat
 _mkdir, _rmdir, _replace, _utime = posix.mkdir, posix.rmdir, posix.replace, posix.utime
-_statvfs = posix.statvfs
+_statvfs, _random = posix.statvfs, posix.urandom
 _to_text, _from_text = binascii.b2a_base64, binascii.a2b_base64
 _dumps, _loads = json.dumps, json.loads
 _now = time.monotonic
 _isreg = stat.S_ISREG
+_is_staged = re.compile(r"\.sandpy-[0-9a-f]{24}").fullmatch
 _REGULAR = posix.O_RDONLY | posix.O_NOFOLLOW | posix.O_NONBLOCK | posix.O_CLOEXEC
 _NEW = posix.O_WRONLY | posix.O_CREAT | posix.O_EXCL | posix.O_NOFOLLOW | posix.O_CLOEXEC
 
@@ -32,6 +34,7 @@ PIECE_BYTES = 3 * 1024 * 1024
 MAX_NOTES = 5
 # What the next process of this sandbox has to know. What user code writes there can only harm its own files.
 NOTEBOOK = "/tmp/.sandpy-projects.json"
+NEW_NOTEBOOK = f"{NOTEBOOK}.new"
 
 
 class Mirror:
@@ -45,6 +48,9 @@ class Mirror:
         self.notes: list[str] = []
         self.refused: dict[str, list[int]] = {}
         self.has_sent = False
+        # What is loaded grows under this name, which no file of the user's has.
+        self.staged = f".sandpy-{_random(12).hex()}"
+        self.is_staged = False  # whether the notebook says so, for the case that this process is killed
         self.recall()
 
     # The host's side
@@ -53,7 +59,7 @@ class Mirror:
         """Writes what is new on the host, and removes what is gone there; what was changed here stays."""
         deadline = _now() + seconds
         listed = self.ask("project_list", {}, deadline)["files"]
-        view = walk.View(self.folder, self.note)
+        view = walk.View(self.folder, self.note, self.staged)
         here = view.found
         self.refused.clear()  # there may be room now
         kept = set()
@@ -83,8 +89,10 @@ class Mirror:
         """Writes one file as the host has it."""
         path = file["path"]
         place = f"{self.folder}/{path}"
-        partial = f"{place}{PARTIAL}"
+        partial = f"{self.folder}/{self.staged}"
         try:
+            if not self.is_staged:
+                self.is_staged = self.record()
             self.make_folders(path)
             handle = _open(partial, _NEW, 0o600)
         except OSError as error:
@@ -138,7 +146,7 @@ class Mirror:
     def send(self, seconds: float) -> str:
         """Sends what changed here since the last time, and what was removed."""
         deadline = _now() + seconds
-        view = walk.View(self.folder, self.note)
+        view = walk.View(self.folder, self.note, self.staged)
         here = view.found
         changed = [path for path, how in here.items() if path not in self.known or self.known[path][0] != how]
         changed = [path for path in changed if self.refused.get(path) != here[path]]
@@ -254,26 +262,31 @@ class Mirror:
             parts = []
             while piece := _read(handle, PIECE_BYTES):
                 parts.append(piece)
-            known = _loads(b"".join(parts))
-            self.known = {str(path): [list(how), str(version)] for path, (how, version) in known.items()}
-        except (OSError, ValueError, TypeError, AttributeError):
+            left = _loads(b"".join(parts))
+            self.known = {str(path): [list(how), str(version)] for path, (how, version) in left["known"].items()}
+            if _is_staged(left["staged"]):
+                unlink(f"{self.folder}/{left['staged']}")
+        except (OSError, ValueError, TypeError, AttributeError, KeyError):
             self.known = {}  # what is here counts as new
         finally:
             _close(handle)
 
-    def record(self) -> None:
-        """Leaves what is known to the process after this one."""
-        text = _dumps(self.known).encode()
+    def record(self) -> bool:
+        """Leaves what is known to the process after this one; returns whether there was room."""
+        text = _dumps({"staged": self.staged, "known": self.known}).encode()
+        unlink(NEW_NOTEBOOK)
         try:
-            handle = _open(f"{NOTEBOOK}{PARTIAL}", _NEW, 0o600)
+            handle = _open(NEW_NOTEBOOK, _NEW, 0o600)
             try:
                 write_all(handle, text)
             finally:
                 _close(handle)
-            _replace(f"{NOTEBOOK}{PARTIAL}", NOTEBOOK)
+            _replace(NEW_NOTEBOOK, NOTEBOOK)
+            return True
         except OSError:  # no room: what is here counts as new to the next process
-            unlink(f"{NOTEBOOK}{PARTIAL}")
+            unlink(NEW_NOTEBOOK)
             unlink(NOTEBOOK)
+            return False
 
 
 def write_all(handle: int, data: bytes) -> None:

@@ -16,7 +16,6 @@ _isreg, _isdir = stat.S_ISREG, stat.S_ISDIR
 MAX_FILES = 10_000
 MAX_ENTRIES = 4 * MAX_FILES
 MAX_LEVELS = 16
-PARTIAL = ".sandpy-part"
 SKIPPED = ("__pycache__",)
 
 KINDS = (
@@ -28,10 +27,11 @@ KINDS = (
 
 class View:
     """The regular files that were found, by path; what hides others is in `covered`, and `partial` says that there is
-    more. `note` takes what is not kept, and why."""
+    more. `note` takes what is not kept, and why; `staged` is the name at the top that is passed over."""
 
-    def __init__(self, folder: str, note: Callable[..., None]) -> None:
+    def __init__(self, folder: str, note: Callable[..., None], staged: str = "") -> None:
         self.note = note
+        self.staged = staged
         self.found: dict[str, list[int]] = {}
         self.covered: list[str] = []
         self.partial = False
@@ -71,9 +71,9 @@ class View:
             self.covered.append(path)
             self.note(path, f"can not be looked at: {error.strerror}")
             return
-        if name.endswith(PARTIAL):
-            unlink(place)  # of a process that was killed
-        elif _isdir(facts.st_mode):
+        if path == self.staged:
+            return
+        if _isdir(facts.st_mode):
             if name in SKIPPED:
                 return
             if level >= MAX_LEVELS:

@@ -58,7 +58,7 @@ export async function surveyEngines(
 
 async function createFinder(options: DetectOptions): Promise<EngineFinder> {
   const cache = await openPrivateCache(options.env);
-  const [owner, hardLimits] = await Promise.all([describeOwner(), readHardLimits()]);
+  const [owner, hardLimits] = [describeOwner(), await readHardLimits()];
   const { env, log, answerTimeoutMs: timeoutMs = ANSWER_TIMEOUT_MS } = options;
   // At each start: a bridge runs for days, and what lies in a cache may be cleaned away meanwhile.
   const installProfile = async (interpreter: Interpreter) =>

@@ -20,7 +20,7 @@ export async function removeOrphans(run: RunCommand, signal: AbortSignal): Promi
     const { stdout } = await ask("container", "inspect", "--format", format, id);
     // Docker's names begin with a slash. One that is gone by now has no answer, and so no labels.
     const [, name = id, labels = ""] = /^\/?(\S+) (.*)/.exec(stdout) ?? [];
-    if (!(await isOwnerGone(record(parseJson(labels))))) continue;
+    if (!isOwnerGone(record(parseJson(labels)))) continue;
     await ask("rm", "--force", "--volumes", id);
     removed.push(name);
   }

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { readFile, readlink } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
+import { fateOf, ownIdentity } from "../core/process-identity.ts";
 import type { HardLimits } from "./run-args.ts";
 
 /**
@@ -18,9 +19,14 @@ const PREFIX = "io.sandpy.";
 export const INSTANCE_LABEL = `${PREFIX}instance`;
 
 /** Describes this process as an owner, with a fresh instance id. */
-export async function describeOwner(): Promise<Owner> {
-  const started = (await identify(process.pid)) ?? "unknown";
-  return { instance: randomBytes(8).toString("hex"), pid: process.pid, started };
+export function describeOwner(): Owner {
+  const { pid, boot, namespace, started } = ownIdentity();
+  const isKnown = boot !== "" && namespace !== "" && started !== ""; // on Linux
+  return {
+    instance: randomBytes(8).toString("hex"),
+    pid,
+    started: isKnown ? `${boot}/${namespace}/${started}` : "unknown",
+  };
 }
 
 /** Renders an owner as container labels. */
@@ -29,26 +35,13 @@ export function renderLabels({ instance, pid, started }: Owner): Record<string, 
 }
 
 /** Whether the owner that these labels name ran on this machine, where we would see it, and does not any more. */
-export async function isOwnerGone(labels: Readonly<Record<string, unknown>>): Promise<boolean> {
-  const { [`${PREFIX}pid`]: pid, [`${PREFIX}started`]: started } = labels;
-  const own = await identify(process.pid);
-  if (own === undefined || typeof pid !== "string" || typeof started !== "string") return false;
-  const placeOf = (identity: string) => identity.slice(0, identity.lastIndexOf("/"));
-  return placeOf(started) === placeOf(own) && (await identify(Number(pid))) !== started;
-}
-
-/** `boot/namespace/tick` of a process; `undefined` when there is none, or outside Linux. */
-async function identify(pid: number): Promise<string | undefined> {
-  try {
-    const boot = (await readFile("/proc/sys/kernel/random/boot_id", "utf8")).trim();
-    const namespace = /\d+/.exec(await readlink("/proc/self/ns/pid"))?.[0] ?? "";
-    const stat = await readFile(`/proc/${pid}/stat`, "utf8");
-    // The second field is the program's name in parentheses and may hold anything; the start time is the 22nd.
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    return `${boot}/${namespace}/${fields[19]}`;
-  } catch {
-    return undefined; // not Linux, or no such process
-  }
+export function isOwnerGone(labels: Readonly<Record<string, unknown>>): boolean {
+  const { [`${PREFIX}pid`]: pid, [`${PREFIX}started`]: identity } = labels;
+  const own = ownIdentity();
+  const [, boot, namespace, started] = /^([^/]+)\/([^/]+)\/(\d+)$/.exec(String(identity)) ?? [];
+  // A remote engine has containers of other machines.
+  if (boot !== own.boot || namespace !== own.namespace || started === undefined) return false;
+  return fateOf({ ...own, pid: Number(pid), started }) === "ended";
 }
 
 /** The hard limits of this process, which its children cannot exceed. Unknown outside Linux. */

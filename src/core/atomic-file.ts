@@ -1,13 +1,14 @@
 import { createHash, randomBytes } from "node:crypto";
 import { chown, link, lstat, open, readdir, rename, rm } from "node:fs/promises";
-import { hostname } from "node:os";
-import { basename, dirname, join } from "node:path";
-import { isAlive } from "./process-alive.ts";
+import { dirname, join } from "node:path";
+import { fateOf, ownIdentity, type ProcessIdentity } from "./process-identity.ts";
 
-/** How {@link replaceFile} names a file while it writes: who does it, where, and something random. */
-const TEMPORARY = /^\..+\.([0-9a-f]{8})([0-9a-f]{4})[0-9a-f]{4}$/;
-/** Process ids say nothing about another machine. */
-const HOST = createHash("sha256").update(hostname()).digest("hex").slice(0, 4);
+/**
+ * How {@link replaceFile} names a file while it writes: nobody else gives such a name to a file. Who writes it is in the
+ * name, since what is in the file may not be there yet when its writer is killed.
+ */
+const PREFIX = ".sandpy-writing-";
+const TEMPORARY = new RegExp(`^\\${PREFIX}([0-9a-f]{8})([0-9a-f]{12})([0-9a-f]{12})[0-9a-f]{8}$`);
 /** Nobody writes a file of ours for so long. */
 const LEFT_MS = 60_000;
 /** What file systems say that know no hard links. */
@@ -46,11 +47,7 @@ export async function replaceFile(
   content: string | Uint8Array,
   { owner, mode, isNew = false }: ReplaceOptions = {},
 ): Promise<void> {
-  const writer = process.pid.toString(16).padStart(8, "0");
-  const temporary = join(
-    dirname(path),
-    `.${basename(path)}.${writer}${HOST}${randomBytes(2).toString("hex")}`,
-  );
+  const temporary = join(dirname(path), newTemporary());
   try {
     const handle = await open(temporary, "wx", 0o600);
     try {
@@ -90,16 +87,35 @@ export function isTemporary(name: string): boolean {
 /** Removes what processes that were killed left half written in a folder. Never rejects. */
 export async function sweepTemporaries(folder: string): Promise<void> {
   const names = await readdir(folder).catch(() => []); // gone: writing says so
-  for (const name of names) {
-    const [, writer, host] = TEMPORARY.exec(name) ?? [];
-    if (writer === undefined) continue;
-    const path = join(folder, name);
-    const facts = await lstat(path).catch(() => undefined); // another process was faster
-    if (facts?.isFile() !== true) continue;
-    const isLeft = host === HOST && !isAlive(Number.parseInt(writer, 16));
-    const isOld = Math.abs(Date.now() - facts.mtimeMs) > LEFT_MS;
-    if (isLeft || isOld) await rm(path, { force: true }).catch(() => undefined);
-  }
+  for (const name of names) await sweepTemporary(folder, name);
+}
+
+/** Removes one that {@link isTemporary}, unless somebody may be writing it. Never rejects. */
+export async function sweepTemporary(folder: string, name: string): Promise<void> {
+  const [, writer = "", start = "", place] = TEMPORARY.exec(name) ?? [];
+  if (place === undefined) return;
+  const path = join(folder, name);
+  const facts = await lstat(path).catch(() => undefined); // another process was faster
+  if (facts?.isFile() !== true) return;
+  const pid = Number.parseInt(writer, 16);
+  const started = String(Number.parseInt(start, 16) || "");
+  const isLeft =
+    place === placeOf(ownIdentity())
+      ? fateOf({ ...ownIdentity(), pid, started }) === "ended"
+      : Math.abs(Date.now() - facts.mtimeMs) > LEFT_MS; // of another machine, container or boot
+  if (isLeft) await rm(path, { force: true }).catch(() => undefined);
+}
+
+function newTemporary(): string {
+  const own = ownIdentity();
+  const writer = own.pid.toString(16).padStart(8, "0");
+  const start = Number(own.started).toString(16).padStart(12, "0");
+  return `${PREFIX}${writer}${start}${placeOf(own)}${randomBytes(4).toString("hex")}`;
+}
+
+/** Where process ids say something. */
+function placeOf({ host, boot, namespace }: ProcessIdentity): string {
+  return createHash("sha256").update([host, boot, namespace].join("\0")).digest("hex").slice(0, 12);
 }
 
 /** Gives a folder or file to its owner; only root can do that, and others have no need to. */

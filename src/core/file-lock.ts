@@ -1,16 +1,19 @@
 import { randomUUID } from "node:crypto";
-import { lstat, open, readFile, readlink, rename, rm, symlink } from "node:fs/promises";
-import { hostname } from "node:os";
+import { lstat, open, readFile, readlink, rm, symlink } from "node:fs/promises";
+import { uptime } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { BridgeError } from "./errors.ts";
-import { isAlive } from "./process-alive.ts";
+import { fateOf, ownIdentity, type ProcessIdentity } from "./process-identity.ts";
 
 /** At random between these, so that two that wait do not always look at the same time. */
 const POLL_MS = { min: 2, max: 15 };
-/** A holder that is alive is done long before; a file this old was left by one that we cannot see. */
+/** A holder that is alive is done long before: one that still has it hangs, or was stopped, or cannot be seen from here. */
 const STALE_MS = 120_000;
 /** A file is written at once: one without its holder's name for so long was left by one that was killed meanwhile. */
 const HALF_WRITTEN_MS = 10_000;
+
+/** What the name of a lock ends in while one that is left is removed. */
+const TURN = ".left";
 
 /** What file systems say that know no symbolic links. */
 const NO_LINKS: ReadonlySet<string> = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EINVAL"]);
@@ -19,6 +22,13 @@ export interface FileLockOptions {
   /** Milliseconds until one that holds the lock all the time is waited for no longer. */
   readonly waitMs: number;
   readonly signal?: AbortSignal | undefined;
+}
+
+/** What a lock says of who has it. */
+interface Holder extends ProcessIdentity {
+  /** In seconds since the boot, which no setting of the clock changes. */
+  readonly since: number;
+  readonly id: string;
 }
 
 /** A lock that is held. */
@@ -33,7 +43,8 @@ export interface FileLock {
  * holder has died is taken over. Rejects with `LIMIT_EXCEEDED` when one and the same holder keeps it for too long.
  */
 export async function acquireFileLock(path: string, { waitMs, signal }: FileLockOptions): Promise<FileLock> {
-  const mine = JSON.stringify({ pid: process.pid, host: hostname(), id: randomUUID() });
+  const holding: Holder = { ...ownIdentity(), since: uptime(), id: randomUUID() };
+  const mine = JSON.stringify(holding);
   let holder: string | undefined;
   let end = performance.now() + waitMs;
   while (!(await take(path, mine))) {
@@ -80,32 +91,34 @@ export async function removeDeadLock(path: string): Promise<void> {
   if (text !== undefined && (await isStale(path, text))) await removeStale(path, text);
 }
 
+async function take(path: string, mine: string): Promise<boolean> {
+  if (await make(path, mine)) return true;
+  await removeDeadLock(path);
+  return false;
+}
+
 /**
  * A lock is a symbolic link to nowhere, whose target names the holder: the system makes both in one step, so that a
- * holder which is killed at any time leaves a lock that says whose it was.
+ * holder which is killed at any time leaves a lock that says whose it was. `false` where there is one.
  */
-async function take(path: string, mine: string): Promise<boolean> {
+async function make(path: string, mine: string): Promise<boolean> {
   try {
     await symlink(mine, path);
     return true;
   } catch (error) {
     const { code = "" } = error as NodeJS.ErrnoException;
-    if (NO_LINKS.has(code)) return takeByFile(path, mine);
+    if (NO_LINKS.has(code)) return makeFile(path, mine);
     if (code !== "EEXIST") throw error;
+    return false;
   }
-  await removeDeadLock(path);
-  return false;
 }
 
 /** Where the file system has no symbolic links, or the user may make none. */
-async function takeByFile(path: string, mine: string): Promise<boolean> {
+async function makeFile(path: string, mine: string): Promise<boolean> {
   const handle = await open(path, "wx", 0o600).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "EEXIST") throw error;
   });
-  if (handle === undefined) {
-    await removeDeadLock(path);
-    return false;
-  }
+  if (handle === undefined) return false;
   try {
     await handle.writeFile(mine);
     return true;
@@ -118,34 +131,49 @@ async function takeByFile(path: string, mine: string): Promise<boolean> {
 }
 
 async function isStale(path: string, text: string): Promise<boolean> {
+  const holder = parseHolder(text);
+  const fate = holder === undefined ? "unknown" : fateOf(holder);
+  if (holder !== undefined && fate !== "unknown") {
+    const heldMs = (uptime() - holder.since) * 1000;
+    return fate === "ended" || heldMs > STALE_MS || heldMs < -STALE_MS; // negative: of another boot
+  }
   const age = Date.now() - ((await lstat(path).catch(() => undefined))?.mtimeMs ?? Date.now());
   // The clock may have been set back.
-  if (Math.abs(age) > STALE_MS) return true;
-  const holder = parseHolder(text);
-  if (holder === undefined && age > HALF_WRITTEN_MS) return true;
-  // Process ids say nothing about another machine or container.
-  return holder !== undefined && holder.host === hostname() && !isAlive(holder.pid);
+  return Math.abs(age) > STALE_MS || (holder === undefined && age > HALF_WRITTEN_MS);
 }
 
-/** Two that see the same dead holder must not remove each other's new lock. */
+/**
+ * Two that see the same dead holder must not remove each other's new lock: one at a time looks again, and removes. That
+ * one may be killed as well, in the moment in between: what it leaves is of no use to anybody who is alive.
+ */
 async function removeStale(path: string, text: string): Promise<void> {
-  const aside = `${path}.${randomUUID()}`;
-  try {
-    await rename(path, aside);
-  } catch {
-    return; // somebody else was first
+  const turn = `${path}${TURN}`;
+  const mine = JSON.stringify({ ...ownIdentity(), since: uptime(), id: randomUUID() });
+  if (!(await make(turn, mine))) {
+    const other = await read(turn);
+    if (other !== undefined && (await isStale(turn, other))) await rm(turn, { force: true });
+    return; // somebody else is at it
   }
-  if ((await read(aside)) !== text) await rename(aside, path).catch(() => undefined);
-  else await rm(aside, { force: true });
+  try {
+    if ((await read(path)) === text) await rm(path, { force: true });
+  } finally {
+    await rm(turn, { force: true });
+  }
 }
 
-function parseHolder(text: string): { readonly pid: number; readonly host: string } | undefined {
+function parseHolder(text: string): Holder | undefined {
   try {
-    const { pid, host } = JSON.parse(text) as { pid?: unknown; host?: unknown };
-    return typeof pid === "number" && typeof host === "string" ? { pid, host } : undefined;
+    const holder: unknown = JSON.parse(text);
+    return isHolder(holder) ? holder : undefined;
   } catch {
     return undefined; // half written: its age decides
   }
+}
+
+function isHolder(value: unknown): value is Holder {
+  const has = (kind: string, ...names: readonly (keyof Holder)[]) =>
+    names.every((name) => typeof (value as Partial<Holder> | null)?.[name] === kind);
+  return has("number", "pid", "since") && has("string", "host", "boot", "namespace", "started", "id");
 }
 
 async function read(path: string): Promise<string | undefined> {

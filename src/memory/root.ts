@@ -11,7 +11,7 @@ const SEPARATE_FOLDER = "users";
 const WORLD_WRITABLE = 0o002;
 const STICKY = 0o1000;
 /** What {@link CallerRoot.lockFile} gives. */
-const LOCK = /^\.[a-z0-9_]+~[0-9a-f]{40}\.lock$/;
+const LOCK = /^\.[a-z0-9_]+~[0-9a-f]{40}\.lock(?:\.left)?$/;
 
 /**
  * The folders of one caller: `<stateDir>/user_tools` of the local one, `<stateDir>/users/<name>/user_tools` of others.

@@ -22,7 +22,7 @@ import { describe, type StoredMemory } from "./store.ts";
 interface Hold {
   readonly subject: Subject;
   readonly lock: Held;
-  /** By the wall clock too: timers stand still while the machine sleeps. */
+  /** By `performance.now()`: a timer may come late. While the machine sleeps it stands still, and the lock's file tells. */
   readonly endsAt: number;
   readonly timer: ReturnType<typeof setTimeout>;
 }
@@ -170,7 +170,7 @@ export class SessionMemory implements HostMemory {
     const timer = setTimeout(() => void this.release({ lease }), this.#leaseMs);
     timer.unref();
     this.#holders.add(this);
-    this.#holds.set(lease, { subject, lock, timer, endsAt: Date.now() + this.#leaseMs });
+    this.#holds.set(lease, { subject, lock, timer, endsAt: performance.now() + this.#leaseMs });
     return lease;
   }
 
@@ -186,7 +186,7 @@ export class SessionMemory implements HostMemory {
     const hold = this.#take(lease);
     if (hold === undefined) throw this.#lapsed();
     try {
-      if (Date.now() > hold.endsAt || !(await hold.lock.isHeld())) throw this.#lapsed();
+      if (performance.now() > hold.endsAt || !(await hold.lock.isHeld())) throw this.#lapsed();
       return await write(hold.subject);
     } finally {
       await hold.lock.release();

@@ -14,26 +14,25 @@ async function endedProcess(): Promise<number> {
 
 describe("an owner", () => {
   test("HOST-16: is this process, with its boot, namespace and tick", async () => {
-    const owner = await describeOwner();
+    const owner = describeOwner();
     const namespace = (await readlink("/proc/self/ns/pid")).replace(/\D/g, "");
     expect(owner.started).toMatch(new RegExp(`^[0-9a-f-]{36}/${namespace}/\\d+$`));
-    expect(await isOwnerGone(renderLabels(owner))).toBe(false);
+    expect(isOwnerGone(renderLabels(owner))).toBe(false);
   });
 
   test("HOST-12: is gone when its process is, and when its number belongs to another by now", async () => {
-    const owner = await describeOwner();
-    expect(await isOwnerGone(renderLabels({ ...owner, pid: await endedProcess() }))).toBe(true);
+    const owner = describeOwner();
+    expect(isOwnerGone(renderLabels({ ...owner, pid: await endedProcess() }))).toBe(true);
     const earlier = owner.started.replace(/\d+$/, "1");
-    expect(await isOwnerGone(renderLabels({ ...owner, started: earlier }))).toBe(true);
+    expect(isOwnerGone(renderLabels({ ...owner, started: earlier }))).toBe(true);
   });
 
   test("is not for us to judge on another machine, in another namespace, or without labels", async () => {
-    const owner = { ...(await describeOwner()), pid: await endedProcess() };
+    const owner = { ...describeOwner(), pid: await endedProcess() };
     const [boot, namespace, tick] = owner.started.split("/");
     const elsewhere = [`other/${namespace}/${tick}`, `${boot}/1/${tick}`, "unknown"];
-    for (const started of elsewhere)
-      expect(await isOwnerGone(renderLabels({ ...owner, started }))).toBe(false);
-    expect(await isOwnerGone({})).toBe(false);
+    for (const started of elsewhere) expect(isOwnerGone(renderLabels({ ...owner, started }))).toBe(false);
+    expect(isOwnerGone({})).toBe(false);
   });
 });
 
@@ -41,7 +40,7 @@ test.each(ENGINES)(
   "HOST-10: removes from %s what a killed bridge left, and nothing of one that runs",
   async (name) => {
     const { engine } = await detect({ engine: name });
-    const owner = await describeOwner();
+    const owner = describeOwner();
     const create = async (title: string, labels: Record<string, string>) => {
       const container = `sandpy-orphan-${title}-${process.pid}`;
       const flags = Object.entries(labels).flatMap(([key, value]) => ["--label", `${key}=${value}`]);

@@ -1,5 +1,14 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isTemporary, removeFile, replaceFile, sweepTemporaries } from "../../src/core/atomic-file.ts";
@@ -49,4 +58,34 @@ test("sweeps at once what a process that is gone left half written", async () =>
   expect(left).toHaveLength(1);
   await sweepTemporaries(folder);
   expect(readdirSync(folder).filter(isTemporary)).toEqual([]);
+});
+
+test("HOST-11: leaves alone what a process that lives is writing, however the clock was set", async () => {
+  let seen: readonly string[] = [];
+  const writing = replaceFile(join(folder, "a"), "x".repeat(10_000_000)).then(() => "written");
+  while (seen.length === 0) {
+    seen = readdirSync(folder).filter(isTemporary);
+    await Promise.resolve();
+  }
+  for (const name of seen) utimesSync(join(folder, name), 1, 1);
+  await sweepTemporaries(folder);
+  expect(await writing).toBe("written");
+  expect(readdirSync(folder)).toEqual(["a"]);
+});
+
+test("HOST-12: knows what a process left whose number is another's by now", async () => {
+  await Promise.all([replaceFile(join(folder, "a"), "x".repeat(1_000_000)), rename()]);
+  expect(readdirSync(folder).filter(isTemporary)).toHaveLength(1);
+  await sweepTemporaries(folder);
+  expect(readdirSync(folder).filter(isTemporary)).toEqual([]);
+
+  /** Gives what this process writes the name that an earlier one of its number would have given. */
+  async function rename() {
+    let [name] = readdirSync(folder).filter(isTemporary);
+    while (name === undefined) {
+      await Promise.resolve();
+      [name] = readdirSync(folder).filter(isTemporary);
+    }
+    writeFileSync(join(folder, name.replace(/^(.sandpy-writing-.{8}).{12}/, "$1000000000001")), "");
+  }
 });

@@ -8,18 +8,29 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { hostname, tmpdir } from "node:os";
+import { tmpdir, uptime } from "node:os";
 import { dirname, join } from "node:path";
-import { withFileLock } from "../../src/core/file-lock.ts";
+import { removeDeadLock, withFileLock } from "../../src/core/file-lock.ts";
+import { ownIdentity, type ProcessIdentity } from "../../src/core/process-identity.ts";
 
 function createPath(): Disposable & { readonly path: string } {
   const folder = mkdtempSync(join(tmpdir(), "sandpy-lock-"));
   return { path: join(folder, "x.lock"), [Symbol.dispose]: () => rmSync(folder, { recursive: true }) };
 }
 
+/** What a lock says that another process has held for so long. */
+function holder({ heldS = 0, ...who }: Partial<ProcessIdentity> & { readonly heldS?: number }): string {
+  return JSON.stringify({ ...ownIdentity(), ...who, since: uptime() - heldS, id: "1" });
+}
+
 /** A process id that nobody has. */
 function deadPid(): number {
   return Bun.spawnSync(["true"]).pid;
+}
+
+function setAge(path: string, seconds: number): void {
+  const then = Date.now() / 1000 - seconds;
+  utimesSync(path, then, then);
 }
 
 test("lets one in at a time, across processes", async () => {
@@ -45,35 +56,49 @@ test("lets one in at a time, across processes", async () => {
 });
 
 test.each([
-  ["whose holder has died", () => JSON.stringify({ pid: deadPid(), host: hostname(), id: "1" }), 0],
-  ["that is very old", () => JSON.stringify({ pid: 1, host: "another", id: "1" }), 600],
+  ["whose holder has died", () => holder({ pid: deadPid() }), 0],
+  ["HOST-12: whose holder's number is another process's by now", () => holder({ started: "1" }), 0],
+  ["HOST-16: of before a reboot", () => holder({ boot: "another" }), 0],
+  ["that one has held for minutes", () => holder({ heldS: 130 }), 0],
+  ["that is very old", () => holder({ host: "another" }), 600],
   ["that is half written since a while", () => "{", 15],
-  [
-    "from a future that the clock has left again",
-    () => JSON.stringify({ pid: 1, host: "another", id: "1" }),
-    -600,
-  ],
-])("takes over a lock %s", async (_case, holder, ageSeconds) => {
+  ["from a future that the clock has left again", () => holder({ namespace: "1" }), -600],
+])("takes over a lock %s", async (_case, text, ageS) => {
   using place = createPath();
-  writeFileSync(place.path, holder());
-  const then = Date.now() / 1000 - ageSeconds;
-  utimesSync(place.path, then, then);
+  writeFileSync(place.path, text());
+  setAge(place.path, ageS);
 
   expect(await withFileLock(place.path, { waitMs: 5000 }, async () => "done")).toBe("done");
   expect(readdirSync(dirname(place.path))).toEqual([]);
 });
 
 test.each([
-  ["another machine", () => JSON.stringify({ pid: deadPid(), host: "another", id: "1" })],
-  ["a process that lives", () => JSON.stringify({ pid: process.pid, host: hostname(), id: "1" })],
-])("waits for a lock of %s, but not for ever", async (_case, holder) => {
+  ["another machine", () => holder({ pid: deadPid(), host: "another" }), 0],
+  ["another container", () => holder({ pid: deadPid(), namespace: "1" }), 0],
+  ["a process that lives", () => holder({}), 0],
+  ["HOST-11: a process that lives, after the clock was set a day forward", () => holder({}), 86_400],
+  ["HOST-11: a process that lives, after the clock was set a day back", () => holder({}), -86_400],
+])("waits for a lock of %s, but not for ever", async (_case, text, ageS) => {
   using place = createPath();
-  writeFileSync(place.path, holder());
+  writeFileSync(place.path, text());
+  setAge(place.path, ageS);
 
   const waiting = withFileLock(place.path, { waitMs: 100 }, async () => "done");
 
   expect(await waiting.catch(({ code }: { code: string }) => code)).toBe("LIMIT_EXCEEDED");
   expect(existsSync(place.path)).toBe(true);
+});
+
+test("leaves a dead lock to the one that is removing it, unless that one has died too", async () => {
+  using place = createPath();
+  writeFileSync(place.path, holder({ pid: deadPid() }));
+  writeFileSync(`${place.path}.left`, holder({}));
+  await removeDeadLock(place.path);
+  expect(existsSync(place.path)).toBe(true);
+
+  writeFileSync(`${place.path}.left`, holder({ pid: deadPid() }));
+  expect(await withFileLock(place.path, { waitMs: 5000 }, async () => "done")).toBe("done");
+  expect(readdirSync(dirname(place.path))).toEqual([]);
 });
 
 test("frees the lock when the work fails, and does not wait once it is called off", async () => {
@@ -84,7 +109,7 @@ test("frees the lock when the work fails, and does not wait once it is called of
   expect(await failing.catch(({ message }: Error) => message)).toBe("no");
   expect(readdirSync(dirname(place.path))).toEqual([]);
 
-  writeFileSync(place.path, JSON.stringify({ pid: process.pid, host: hostname(), id: "1" }));
+  writeFileSync(place.path, holder({}));
   const signal = AbortSignal.abort(new Error("called off"));
   const waiting = withFileLock(place.path, { waitMs: 5000, signal }, async () => "done");
 

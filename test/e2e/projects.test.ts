@@ -208,3 +208,22 @@ test("a script keeps its files too", async () => {
     expect([code, readFileSync(kept(home, `run-${status}`), "utf8")]).toEqual([status, "r"]);
   }
 });
+
+test("KEP-2: no file of the user's is taken for one of ours that is half written", async () => {
+  using home = createHome();
+  const names = [
+    "x.sandpy-part",
+    ".sandpy-part",
+    ".sandpy-0123456789abcdef01234567",
+    ".a.json.0123456789abcdef",
+  ];
+  mkdirSync(kept(home), { recursive: true });
+  writeFileSync(kept(home, "from-host.sandpy-part"), "h");
+  {
+    await using bridge = await startBridge({ home });
+    await bridge.python(`for name in ${JSON.stringify(names)}: open("/projects/" + name, "w").write("u")`);
+    const { text } = await bridge.python('import os; sorted(os.listdir("/projects"))');
+    for (const name of [...names, "from-host.sandpy-part"]) expect(text).toContain(`'${name}'`);
+  }
+  expect(readdirSync(kept(home)).sort()).toEqual([...names, "from-host.sandpy-part", "memory"].sort());
+});

@@ -11,9 +11,10 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { hostname, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BridgeError } from "../../../src/core/errors.ts";
+import { ownIdentity } from "../../../src/core/process-identity.ts";
 import { type TrustEntry, TrustStore } from "../../../src/discovery/trust/trust-store.ts";
 
 let root: string;
@@ -66,7 +67,7 @@ describe("what is trusted", () => {
   test("is changed although a process was killed while it held the lock", async () => {
     mkdirSync(folder, { recursive: true });
     const { pid } = Bun.spawnSync(["true"]);
-    writeFileSync(join(folder, "trust.lock"), JSON.stringify({ pid, host: hostname(), id: "x" }));
+    writeFileSync(join(folder, "trust.lock"), JSON.stringify({ ...ownIdentity(), pid, since: 0, id: "x" }));
 
     await new TrustStore(folder).update(() => [entry("a")]);
 
