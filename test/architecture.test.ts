@@ -67,8 +67,11 @@ const files: readonly SourceFile[] = readdirSync(join(ROOT, "src"), { recursive:
 
 interface Import {
   readonly from: SourceFile;
+  readonly path: string;
   readonly room: string;
   readonly typeOnly: boolean;
+  /** When that line runs, and not with the file. */
+  readonly isLate: boolean;
 }
 
 /** The imports of other files of `src`. */
@@ -84,6 +87,8 @@ function importsOf(file: SourceFile): Import[] {
       .filter((name) => name.trim() !== "");
     return {
       from: file,
+      path: `src/${target}`,
+      isLate: dynamic !== undefined,
       room: target.includes("/") ? (target.split("/")[0] ?? "") : target.replace(/\.tsx?$/, ""),
       typeOnly:
         type !== undefined || (named.length > 0 && named.every((name) => name.trim().startsWith("type "))),
@@ -130,6 +135,30 @@ describe("the house", () => {
     expect(names.filter((name) => /^(index|utils?|helpers?|.*-manager|manager)\.tsx?$/.test(name))).toEqual(
       [],
     );
+  });
+});
+
+describe("what is loaded before the first container begins", () => {
+  const waiting = ["src/main.ts", "src/cli/serve.ts", "src/app/bridge.ts"];
+  const loaded = new Set<SourceFile>();
+  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+    const file = files.find((each) => each.path === path);
+    if (file === undefined || loaded.has(file)) continue;
+    loaded.add(file);
+    for (const { path, typeOnly, isLate } of importsOf(file)) if (!typeOnly && !isLate) waiting.push(path);
+  }
+
+  test("is what begins it", () => {
+    expect([...loaded].map(({ path }) => path)).toContain("src/container/cli-engine.ts");
+  });
+
+  // Who waits for the first result waits for each of these; they have time while the engine works.
+  test.each([
+    ["zod", /^import (?!type )[^;]* from "zod/m],
+    ["the SDK", /^import (?!type )[^;]* from "@modelcontextprotocol\//m],
+    ["the Python that is sent", /^import [^;]* from "[^"]*\/kernel\/(?!bootstrap)\w+\.py"/m],
+  ])("is not %s", (_what, pattern) => {
+    expect([...loaded].filter(({ text }) => pattern.test(text)).map(({ path }) => path)).toEqual([]);
   });
 });
 

@@ -1,8 +1,9 @@
 import { detectEngine } from "../../src/container/detect.ts";
 import type { ContainerEngine, EngineInfo, Sandbox, SandboxSpec } from "../../src/container/engine.ts";
 import { createLog } from "../../src/core/log.ts";
+import { SANDBOX_COMMAND } from "../../src/kernel/command.ts";
 import { MAX_FRAME_BYTES, type OutgoingLine, PROTOCOL, renderLine } from "../../src/kernel/protocol.ts";
-import { renderPayload, SANDBOX_COMMAND } from "../../src/kernel/source.ts";
+import { renderPayload } from "../../src/kernel/source.ts";
 import { time } from "./statistics.ts";
 import type { World } from "./world.ts";
 

@@ -8,7 +8,6 @@ import { type Closable, Scope } from "../core/lifecycle.ts";
 import type { Log } from "../core/log.ts";
 import { outsideRuns } from "../core/run-context.ts";
 import { VERSION } from "../core/version.ts";
-import { MANUAL } from "../kernel/manual.ts";
 import type { HttpRoutes } from "../mcp/http/http-env.ts";
 import type { StdioServing } from "../mcp/stdio.ts";
 import type { Memory } from "../memory/memory.ts";
@@ -172,7 +171,7 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
     log,
     tracing: await getTracing(),
     servers: createServerNames(upstreamServers),
-    manual: MANUAL,
+    manual: (await import("../kernel/manual.ts")).MANUAL,
   });
 
   const close = () => {

@@ -7,9 +7,9 @@ import { PROJECTS } from "../container/run-args.ts";
 import { BridgeError } from "../core/errors.ts";
 import { untilAborted } from "../core/lifecycle.ts";
 import type { Log } from "../core/log.ts";
-import { type KernelEvents, startKernel } from "../kernel/kernel.ts";
-import { MAX_FRAME_BYTES, PROTOCOL, type SandboxSettings } from "../kernel/protocol.ts";
-import { SANDBOX_COMMAND } from "../kernel/source.ts";
+import { SANDBOX_COMMAND } from "../kernel/command.ts";
+import type { KernelEvents } from "../kernel/kernel.ts";
+import type { SandboxSettings } from "../kernel/protocol.ts";
 import type { KernelSource, StartedKernel } from "../session/kernel-source.ts";
 
 /** A container and its Python are up within a second; a machine that swaps may need more. */
@@ -120,6 +120,11 @@ export class KernelLauncher implements KernelSource {
     const { config, log } = this.#options;
     const sandbox = await engine.start(this.#spec(engine), signal);
     this.#options.onLaunch?.();
+    // What speaks with Python is loaded while the engine makes the container.
+    const [{ startKernel }, { MAX_FRAME_BYTES, PROTOCOL }] = await Promise.all([
+      import("../kernel/kernel.ts"),
+      import("../kernel/protocol.ts"),
+    ]);
     const settings: SandboxSettings = {
       protocol: PROTOCOL,
       max_frame_bytes: MAX_FRAME_BYTES,

@@ -1,9 +1,19 @@
 import * as z from "zod";
 import { GUIDE, type ShownValue } from "./guide.ts";
 import { loadConfig } from "./load.ts";
-import { SETTING_NAMES, SETTINGS, type SettingName, writtenForm } from "./schema.ts";
+import { SETTING_NAMES, SETTINGS, type SettingName, type Writing } from "./schema.ts";
 
 const HOME = "/home/you";
+/** One by one: of a namespace that is passed on the binary would hold all, with its 60 languages. */
+const WRITING: Writing = {
+  array: z.array,
+  boolean: z.boolean,
+  enum: z.enum,
+  int: z.int,
+  number: z.number,
+  string: z.string,
+  union: z.union,
+};
 
 /** What editors know of a setting in the file. */
 export interface FileSetting {
@@ -49,7 +59,7 @@ export function createFileSchema(): Readonly<Record<string, unknown>> {
       ...(fallback === undefined ? {} : { default: fallback }),
       ...(example === undefined ? {} : { examples: [example] }),
     };
-    group.set(path.at(-1) ?? "", writtenForm(name).meta(facts).optional());
+    group.set(path.at(-1) ?? "", SETTINGS[name].form.written(WRITING).meta(facts).optional());
   }
   const schema = toObject(root).extend({ $schema: z.string().optional() }).meta({
     title: "Settings of Sandpy",

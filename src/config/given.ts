@@ -48,10 +48,11 @@ export class GivenSettings {
         const counts = rank === 0 || SETTINGS[name].addsUp;
         // A file counts as a whole: a fault in it is one although a variable stands above it today.
         if (!counts && each.source !== "file") return [];
-        const parsed = SETTINGS[name].schema.safeParse(each.text);
-        if (parsed.success) return counts ? [{ ...each, value: parsed.data }] : [];
+        const { parse, expected } = SETTINGS[name].form;
+        const value = parse(each.text);
+        if (value !== undefined) return counts ? [{ ...each, value }] : [];
         wrong.push(each);
-        faults.push(this.#describe(each, parsed.error.issues[0]?.message ?? "something else"));
+        faults.push(this.#describe(each, expected));
         return [];
       });
       if (given.length > 0) this.#given.set(name, given);
@@ -72,7 +73,7 @@ export class GivenSettings {
     return (this.#given.get(name) ?? []) as readonly unknown[] as readonly Given<N>[];
   }
 
-  /** The error for a value that fits its schema and not the others. */
+  /** The error for a value that fits its form and not the others. */
   refuse(given: Given, expected: string): BridgeError {
     return invalid([this.#describe(given, expected)], [given]);
   }

@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
-import * as z from "zod";
 import { BridgeError } from "../core/errors.ts";
 
 /** A token that lets in over HTTP, by its SHA-256 alone, and whose it is. */
@@ -55,7 +54,7 @@ export async function loadTokenTexts(
   path: string,
 ): Promise<readonly (NamedText & { readonly made: HttpToken })[]> {
   const text = await readPrivate(path);
-  const lines = text.trimStart().startsWith("{") ? linesOfJson(path, text) : linesOf(text);
+  const lines = text.trimStart().startsWith("{") ? await linesOfJson(path, text) : linesOf(text);
   const tokens = lines.map(({ place, name, token }) => {
     const made = toToken(name, token);
     if (made !== undefined) return { name, token, made };
@@ -93,20 +92,15 @@ function linesOf(text: string): readonly TokenLine[] {
   });
 }
 
-function linesOfJson(path: string, text: string): readonly TokenLine[] {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    value = undefined; // the error would quote the text
-  }
-  const parsed = z.record(z.string(), z.string()).safeParse(value);
-  if (!parsed.success) {
+async function linesOfJson(path: string, text: string): Promise<readonly TokenLine[]> {
+  const { parseTokenObject } = await import("./token-object.ts"); // few have such a file, and start without zod
+  const tokens = parseTokenObject(text);
+  if (tokens === undefined) {
     throw new BridgeError("CONFIG_INVALID", `${path}: expected JSON such as {"name": "token"}`, {
       hint: HINT,
     });
   }
-  return Object.entries(parsed.data).map(([name, token]) => ({
+  return Object.entries(tokens).map(([name, token]) => ({
     place: `the entry ${JSON.stringify(name)}`,
     name,
     token,

@@ -1,4 +1,4 @@
-import * as z from "zod";
+import type * as z from "zod";
 import { LOG_FORMATS, LOG_LEVELS } from "../core/log.ts";
 import { parseTokenList } from "./http-tokens.ts";
 
@@ -8,33 +8,38 @@ const MAX_GLOB_CHARS = 256;
 const MIN_MEMORY_BYTES = 6 * 1024 ** 2; // what the engines accept at least
 const SIZE_UNITS: Readonly<Record<string, number>> = { "": 0, b: 0, k: 1, m: 2, g: 3, t: 4 };
 
-/** What a value looks like in the configuration file, for editors: a part of what the schema from text accepts. */
-const WRITTEN = new WeakMap<z.ZodType, z.ZodType>();
+/** What of zod says how values are written. */
+export type Writing = Pick<typeof z, "array" | "boolean" | "enum" | "int" | "number" | "string" | "union">;
 
-/** A schema from text; `expected` completes the sentence "… is "x": expected". `written` is how a file has it. */
-function setting<T>(
-  expected: string,
-  parse: (text: string) => T | undefined,
-  written: z.ZodType = z.string().min(1),
-) {
-  const schema = z.string().transform((text, context) => {
-    const value = parse(text);
-    if (value === undefined) context.addIssue({ code: "custom", message: expected });
-    return value as T;
-  });
-  WRITTEN.set(schema, written);
-  return schema;
+/** How a value stands in the configuration file, for editors. Who wants to know it brings zod: a start needs none of it. */
+type Written = (zod: Writing) => z.ZodType;
+
+/** How a setting is understood. Wherever it stands, it comes as text. */
+interface SettingForm<T> {
+  /** Completes the sentence "… is "x": expected". */
+  readonly expected: string;
+  /** The value; `undefined` where the text is none. */
+  readonly parse: (text: string) => T | undefined;
+  /** A part of what `parse` accepts. */
+  readonly written: Written;
 }
 
-/** How a value of a setting stands in the configuration file. */
-export function writtenForm(name: SettingName): z.ZodType {
-  return WRITTEN.get(SETTINGS[name].schema) ?? z.string();
+function setting<T>(
+  expected: string,
+  parse: SettingForm<T>["parse"],
+  written: Written = (zod) => zod.string().min(1),
+): SettingForm<T> {
+  return { expected, parse, written };
 }
 
 function choice<const T extends string>(values: readonly T[], fold: (text: string) => string) {
   const last = values.at(-1);
   const expected = `${values.slice(0, -1).join(", ")} or ${last}`;
-  return setting(expected, (text) => values.find((value) => value === fold(text)), z.enum(values));
+  return setting(
+    expected,
+    (text) => values.find((value) => value === fold(text)),
+    (zod) => zod.enum(values),
+  );
 }
 
 function wholeNumber(unit: string, max: number) {
@@ -42,16 +47,17 @@ function wholeNumber(unit: string, max: number) {
     const value = /^\d{1,15}$/.test(text) ? Number(text) : 0;
     return value >= 1 && value <= max ? value : undefined;
   };
-  return setting(`a whole ${unit} from 1 to ${max}`, parse, z.int().min(1).max(max));
+  return setting(`a whole ${unit} from 1 to ${max}`, parse, (zod) => zod.int().min(1).max(max));
 }
 
 const seconds = wholeNumber("number of seconds", MAX_TIMER_SECONDS);
 
 function size(expected: string, minBytes: number) {
-  const written = z.union([
-    z.string().regex(/^\d{1,15}(\.\d{1,6})? ?[kmgtKMGT]?([iI]?[bB])?$/),
-    z.int().min(minBytes),
-  ]);
+  const written: Written = (zod) =>
+    zod.union([
+      zod.string().regex(/^\d{1,15}(\.\d{1,6})? ?[kmgtKMGT]?([iI]?[bB])?$/),
+      zod.int().min(minBytes),
+    ]);
   const parse = (text: string) => {
     const match = /^(\d{1,15}(?:\.\d{1,6})?) ?([kmgt]?)(?:i?b)?$/i.exec(text);
     if (match === null) return undefined;
@@ -71,7 +77,7 @@ const cpus = setting(
     const value = /^\d{1,4}(\.\d{1,20})?$/.test(text) ? Math.round(Number(text) * 1e6) / 1e6 : 0;
     return value > 0 ? value : undefined;
   },
-  z.number().min(0.001).max(9999),
+  (zod) => zod.number().min(0.001).max(9999),
 );
 
 const containerUser = setting(
@@ -80,7 +86,7 @@ const containerUser = setting(
     const [uid = 0, gid = 0] = /^(\d{1,10}):(\d{1,10})$/.exec(text)?.slice(1).map(Number) ?? [];
     return uid > 0 && uid <= MAX_ID && gid <= MAX_ID ? `${uid}:${gid}` : undefined;
   },
-  z.string().regex(/^[1-9]\d{0,9}:\d{1,10}$/),
+  (zod) => zod.string().regex(/^[1-9]\d{0,9}:\d{1,10}$/),
 );
 
 const ARGUMENT = /^[^-\s]\S*$/;
@@ -89,7 +95,7 @@ const argument = (what: string) =>
   setting(
     `${what}, which cannot start with "-" or contain white space`,
     (text) => (ARGUMENT.test(text) ? text : undefined),
-    z.string().regex(ARGUMENT),
+    (zod) => zod.string().regex(ARGUMENT),
   );
 
 const flag = setting(
@@ -99,7 +105,7 @@ const flag = setting(
     if (word === "1" || word === "true") return true;
     return word === "0" || word === "false" ? false : undefined;
   },
-  z.boolean(),
+  (zod) => zod.boolean(),
 );
 
 const path = setting("a path", (text) => (text.includes("\0") ? undefined : text));
@@ -113,7 +119,7 @@ const globs = (what: string, example: string) =>
       const names = text === "" ? [] : text.split(",").map((name) => name.trim());
       return names.every((name) => name !== "" && name.length <= MAX_GLOB_CHARS) ? names : undefined;
     },
-    z.array(z.string().max(MAX_GLOB_CHARS).regex(LIST_ITEM)),
+    (zod) => zod.array(zod.string().max(MAX_GLOB_CHARS).regex(LIST_ITEM)),
   );
 const serverGlobs = globs("server names or globs", "notes,git*");
 const toolGlobs = globs("tools or globs", "delete_*,notes/read_*");
@@ -127,7 +133,7 @@ const switchOrPath = setting(
     if (word === "0" || word === "false") return false;
     return text.includes("\0") ? undefined : text;
   },
-  z.union([z.boolean(), z.string().min(1)]),
+  (zod) => zod.union([zod.boolean(), zod.string().min(1)]),
 );
 
 const port = setting(
@@ -136,7 +142,7 @@ const port = setting(
     const value = /^\d{1,5}$/.test(text) ? Number(text) : -1;
     return value >= 0 && value <= 65_535 ? value : undefined;
   },
-  z.int().min(0).max(65_535),
+  (zod) => zod.int().min(0).max(65_535),
 );
 
 const host = setting("an address or a name of this machine, such as 127.0.0.1 or 0.0.0.0", (text) =>
@@ -147,7 +153,7 @@ const URL_PATH = /^(\/[\w.~-]+)+$/;
 const urlPath = setting(
   "a path such as /mcp",
   (text) => (text.length <= 256 && URL_PATH.test(text) ? text : undefined),
-  z.string().max(256).regex(URL_PATH),
+  (zod) => zod.string().max(256).regex(URL_PATH),
 );
 
 const list = (expected: string, pattern: RegExp) =>
@@ -157,7 +163,7 @@ const list = (expected: string, pattern: RegExp) =>
       const names = text === "" ? [] : text.split(",").map((name) => name.trim());
       return names.every((name) => pattern.test(name)) ? names : undefined;
     },
-    z.array(z.string().regex(pattern.flags === "" ? pattern : LIST_ITEM)), // JSON Schema knows no flags
+    (zod) => zod.array(zod.string().regex(pattern.flags === "" ? pattern : LIST_ITEM)), // JSON Schema knows no flags
   );
 const hostNames = list(
   "host names or addresses, such as tools.example.com or [fd00::1]:8848,",
@@ -192,7 +198,7 @@ const tokens = setting(
   parseTokenList,
 );
 
-/** What is said of one setting beside its schema. */
+/** What is said of one setting beside its form. */
 interface Traits {
   /** Where it is in the configuration file: keys with dots between. */
   readonly key: string | undefined;
@@ -208,12 +214,12 @@ interface Traits {
 
 const NO_TRAITS = { flag: undefined, addsUp: false, isList: false, isSecret: false } as const;
 
-function row<S extends z.ZodType<unknown, string>>(
+function row<F extends SettingForm<unknown>>(
   key: string | undefined,
-  schema: S,
+  form: F,
   traits: Partial<Traits> = {},
-): Traits & { readonly schema: S } {
-  return { ...NO_TRAITS, ...traits, key, schema };
+): Traits & { readonly form: F } {
+  return { ...NO_TRAITS, ...traits, key, form };
 }
 
 /** One row for each variable that the bridge reads. Unknown variables are ignored. */
@@ -302,7 +308,8 @@ export const SETTINGS = {
 export type SettingName = keyof typeof SETTINGS;
 
 /** What a setting is once its text is understood. */
-export type SettingValue<N extends SettingName> = z.output<(typeof SETTINGS)[N]["schema"]>;
+export type SettingValue<N extends SettingName> =
+  (typeof SETTINGS)[N]["form"] extends SettingForm<infer T> ? T : never;
 
 /** All of them, in the order of the documentation. */
 export const SETTING_NAMES = Object.keys(SETTINGS) as readonly SettingName[];

@@ -2,7 +2,6 @@
 import { createHash } from "node:crypto";
 import advice from "../../sandbox/kernel/advice.py" with { type: "text" };
 import args from "../../sandbox/kernel/arguments.py" with { type: "text" };
-import bootstrap from "../../sandbox/kernel/bootstrap.py" with { type: "text" };
 import cell from "../../sandbox/kernel/cell.py" with { type: "text" };
 import codec from "../../sandbox/kernel/codec.py" with { type: "text" };
 import console from "../../sandbox/kernel/console.py" with { type: "text" };
@@ -144,9 +143,6 @@ const FILES: Readonly<Record<string, string>> = {
 
 /** SHA-256 in hex over names and sources; the supervisor's `hello` must name the same. */
 export const BUNDLE_HASH: string = hashFiles(FILES);
-
-/** The program that the container runs: it reads the payload from stdin and becomes the supervisor. */
-export const SANDBOX_COMMAND: readonly string[] = ["python3", "-I", "-u", "-c", bootstrap];
 
 /** What the container reads first: ten digits, the length in bytes, then the sources and settings as JSON. */
 export function renderPayload(settings: SandboxSettings): Uint8Array {

@@ -1,4 +1,6 @@
 import { describe, expect, test } from "bun:test";
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Child, startChild } from "../../src/core/child.ts";
 import { patient } from "../helpers/patient.ts";
@@ -28,6 +30,21 @@ describe("the process", () => {
     const { code, stdout, stderr } = await finish(await start(["--help"]));
     expect([code, stderr]).toEqual([0, ""]);
     expect(stdout).toContain("Usage: sandpy ");
+  });
+
+  test("prints what a dependency prints to stderr", async () => {
+    const preload = join(mkdtempSync(join(tmpdir(), "sandpy-preload-")), "chatty.ts");
+    writeFileSync(preload, 'process.on("exit", () => { console.log("so %d", 1); console.table([[2]]); });\n');
+    const child = await startChild({
+      command: process.execPath,
+      args: ["--preload", preload, MAIN, "--version"],
+      env: { HOME: process.env["HOME"] ?? "/" },
+    });
+    const { stdout, stderr } = await finish(child);
+    expect(stdout).toStartWith("sandpy ");
+    expect(stdout.trim().split("\n")).toHaveLength(1);
+    expect(stderr).toStartWith("so 1\n");
+    expect(stderr).toContain("2");
   });
 
   test("prints a usage error to stderr alone and exits with 2", async () => {

@@ -1,7 +1,7 @@
 import type { Sandbox } from "../../src/container/engine.ts";
+import { SANDBOX_COMMAND } from "../../src/kernel/command.ts";
 import { startKernel } from "../../src/kernel/kernel.ts";
 import { MAX_FRAME_BYTES, PROTOCOL } from "../../src/kernel/protocol.ts";
-import { SANDBOX_COMMAND } from "../../src/kernel/source.ts";
 import type { KernelSource } from "../../src/session/kernel-source.ts";
 import { startHostSandbox } from "./host-sandbox.ts";
 import { createMemoryLog } from "./logs.ts";

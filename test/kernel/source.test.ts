@@ -2,8 +2,9 @@ import { expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { SANDBOX_COMMAND } from "../../src/kernel/command.ts";
 import { PROTOCOL } from "../../src/kernel/protocol.ts";
-import { BUNDLE_HASH, renderPayload, SANDBOX_COMMAND } from "../../src/kernel/source.ts";
+import { BUNDLE_HASH, renderPayload } from "../../src/kernel/source.ts";
 
 const FOLDER = join(import.meta.dir, "../../sandbox/kernel");
 const onDisk = Object.fromEntries(
