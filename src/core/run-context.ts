@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { randomBytes } from "node:crypto";
+import type { Claim } from "./answer-room.ts";
 import type { TraceContext } from "./tracing.ts";
 
 /** What the code that runs now works for. The ids are short, random and no secret: logs, audit and traces share them. */
@@ -12,6 +13,8 @@ export interface RunContext {
   readonly executionId?: string;
   /** The innermost span that it is a part of; only where traces are sent. */
   readonly trace?: TraceContext;
+  /** Where the answer to the request of a sandbox is counted. */
+  readonly claim?: Claim;
 }
 
 const NOTHING: RunContext = {};

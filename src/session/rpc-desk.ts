@@ -1,4 +1,6 @@
+import { Claim } from "../core/answer-room.ts";
 import { BridgeError, type ErrorCode, toBridgeError } from "../core/errors.ts";
+import { withinRun } from "../core/run-context.ts";
 import { Slots } from "../core/slots.ts";
 import type { WhileAsking } from "../kernel/host-tools.ts";
 import type { OutgoingLine, RpcError, RpcFrame } from "../kernel/protocol.ts";
@@ -70,10 +72,12 @@ export class RpcDesk {
     const process = this.#process;
     const serve = async () => {
       await this.#enter();
+      const claim = new Claim(this);
       try {
-        const answer = await this.#answer(frame, era, limit);
+        const answer = await withinRun({ claim }, () => this.#answer(frame, era, limit, claim));
         if (!process.isGone) await reply(answer);
       } finally {
+        claim.release();
         this.#leave();
       }
     };
@@ -105,7 +109,7 @@ export class RpcDesk {
     this.abandon(reason);
   }
 
-  async #answer(frame: RpcFrame, era: Era, limit: CallLimit): Promise<Reply> {
+  async #answer(frame: RpcFrame, era: Era, limit: CallLimit, claim: Claim): Promise<Reply> {
     const request = this.#options.parse(frame);
     if ("invalid" in request) {
       return failure(frame.id, { kind: "internal", message: request.invalid, server: null, tool: null });
@@ -129,6 +133,7 @@ export class RpcDesk {
     try {
       signal.throwIfAborted();
       const value = await serveRequest(request, this.#options.host, signal, whileAsking);
+      await claim.cover(value, signal);
       return ["k", { type: "reply", id: frame.id, value }];
     } catch (error) {
       const reason = signal.aborted ? signal.reason : error;

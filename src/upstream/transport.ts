@@ -1,9 +1,10 @@
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
+import { answerRoom, SMALL_BYTES } from "../core/answer-room.ts";
 import { type Child, type ChildExit, type ChildOptions, startChild } from "../core/child.ts";
 import { BridgeError } from "../core/errors.ts";
-import { LARGE_BYTES, largeMessages, type Turn } from "../core/large-messages.ts";
 import { withDeadline } from "../core/lifecycle.ts";
 import { LineSplitter } from "../core/lines.ts";
+import type { Place } from "../core/room.ts";
 import { excerpt, type Mask } from "./mask.ts";
 import {
   isMessage,
@@ -62,6 +63,8 @@ export class StdioTransport implements Transport {
   #badLines = 0;
   #lastBadLine: string | undefined;
   #closed = false;
+  /** Nothing that comes is of use any more. */
+  readonly #over = new AbortController();
 
   constructor(options: TransportOptions) {
     this.#options = options;
@@ -127,6 +130,7 @@ export class StdioTransport implements Transport {
 
   async close(): Promise<void> {
     this.#closed = true;
+    this.#over.abort();
     await this.#process?.stop(this.#options.stopGraceMs);
     if (this.#process === undefined) this.#end({ code: null, signal: null });
   }
@@ -154,35 +158,47 @@ export class StdioTransport implements Transport {
   }
 
   async #pump(source: Child): Promise<void> {
-    let turn: Turn | undefined;
+    let place: Place | undefined;
+    const { signal } = this.#over;
     try {
       for await (const chunk of source.stdout) {
+        place?.move();
         for (const line of this.#splitter.push(chunk)) {
-          turn?.received();
-          if (turn === undefined && line.kind === "line") await largeMessages.pass(line.bytes.length);
           if (line.kind === "overflow") {
             this.#fail(
               `wrote a line of more than ${MAX_MESSAGE_BYTES} bytes on its stdout`,
               "LIMIT_EXCEEDED",
             );
-          } else if (!this.#receive(this.#decoder.decode(line.bytes), line.bytes.length)) {
-            await this.#unasked.take(line.bytes.length);
+          } else {
+            const { length } = line.bytes;
+            if (length > SMALL_BYTES) place ??= this.#openPlace();
+            await place?.grow(length, signal);
+            const isAsked = this.#receive(this.#decoder.decode(line.bytes), length, place);
+            if (!isAsked) await this.#unasked.take(length);
           }
-          turn?.passed();
-          turn = undefined;
+          place?.leave();
+          place = undefined;
         }
-        if (this.#splitter.heldBytes > LARGE_BYTES) turn ??= await largeMessages.enter();
+        if (this.#splitter.heldBytes > SMALL_BYTES) place ??= this.#openPlace();
+        await place?.grow(this.#splitter.heldBytes, signal);
         if (this.#fault !== undefined) return;
       }
     } catch {
-      // the stream was destroyed: the exit says why
+      // the stream was destroyed, and the exit says why; or it is over
     } finally {
-      turn?.passed();
+      place?.leave();
     }
   }
 
+  /** For a message that is longer than what others need not wait for; nobody knows yet whom it answers. */
+  #openPlace(): Place {
+    const place = answerRoom.open(this);
+    place.onStalled(() => this.#fail("stopped in the middle of a long line, while others waited to be read"));
+    return place;
+  }
+
   /** Whether it was an answer to a request of ours. */
-  #receive(text: string, bytes: number): boolean {
+  #receive(text: string, bytes: number, place: Place | undefined): boolean {
     const trimmed = text.trim(); // trims a byte order mark and CR too
     if (trimmed === "") return false;
     const parsed = parseLine(trimmed);
@@ -205,7 +221,7 @@ export class StdioTransport implements Transport {
     const messages: readonly RawMessage[] = Array.isArray(parsed) ? parsed : [parsed];
     for (const message of messages) {
       const checked = refuseBadResult(message, bytes);
-      this.#origins.pass(checked, (each) => this.onmessage?.(each as JSONRPCMessage));
+      this.#origins.pass(checked, place, (each) => this.onmessage?.(each as JSONRPCMessage));
     }
     const answers = messages.filter((message) => !("method" in message)).length;
     const isAsked = answers > 0 && this.#owed > 0;
@@ -217,6 +233,7 @@ export class StdioTransport implements Transport {
     if (this.#fault !== undefined) return;
     this.#fault = new BridgeError(code, what);
     this.#closed = true;
+    this.#over.abort();
     void this.#process?.stop(0);
   }
 }

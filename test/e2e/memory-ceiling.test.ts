@@ -55,7 +55,7 @@ onLinux(
     home.defineServers({ fx: large(10e6) });
     await using served = await startServed(home, [], { MCP_BRIDGE_HTTP_TOKEN: TOKEN });
     await using client = await connectHttp(served.url, TOKEN, "v1");
-    // The event loop is held up: answers are not taken.
+    // The event loop is held up: answers are taken and stay in the sandbox.
     const greedy = `
 import asyncio, time
 for _ in range(30): asyncio.ensure_future(mcp_fx.big())

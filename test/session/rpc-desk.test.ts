@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { answerRoom } from "../../src/core/answer-room.ts";
 import { BridgeError } from "../../src/core/errors.ts";
 import type { HostTools, ToolResult } from "../../src/kernel/host-tools.ts";
 import type { OutgoingLine, RpcFrame } from "../../src/kernel/protocol.ts";
@@ -44,6 +45,14 @@ const hang: CallTool = (_call, signal) =>
   );
 
 const result = (changes: Record<string, unknown>): ToolResult => ({ content: [], ...changes });
+
+/** `reply`, or of which kind the error is. */
+function kindOf([line]: readonly OutgoingLine[]): string | undefined {
+  const frame = line?.[1] as
+    | { readonly type: string; readonly error?: { readonly kind: string } }
+    | undefined;
+  return frame?.error?.kind ?? frame?.type;
+}
 
 describe("RpcDesk", () => {
   test("answers with the result as the server gave it", async () => {
@@ -161,6 +170,27 @@ describe("RpcDesk", () => {
     desk.forget("Python was restarted");
     expect(await first).toEqual([]);
     expect(await ask(desk, { ...callFrame(1), method: "servers", params: {} })).toHaveLength(1);
+  });
+
+  test("EXH-14: an answer that is not small waits for room, within the time of its call", async () => {
+    const held = answerRoom.open("another");
+    await held.grow(64 * 1024 ** 2);
+    const answer = result({ structuredContent: { text: "x".repeat(1024 ** 2) } });
+    const desk = createDesk(async ({ tool }) => (tool === "t" ? answer : result({})));
+    const [waiting, late] = [ask(desk, callFrame(1)), ask(desk, callFrame(2, 0.02))];
+    expect(kindOf(await late)).toBe("timeout");
+    const small = callFrame(3);
+    expect(
+      kindOf(
+        await ask(
+          createDesk(async () => result({})),
+          small,
+        ),
+      ),
+    ).toBe("reply");
+    held.leave();
+    expect(kindOf(await waiting)).toBe("reply");
+    expect(answerRoom.usedBytes).toBe(0);
   });
 
   test("EXH-14: bounds the bytes of what is open", async () => {

@@ -1,7 +1,8 @@
 import { isIP } from "node:net";
 import type { FetchLike } from "@modelcontextprotocol/client";
 import { plainText } from "../relayed-text.ts";
-import { createServerFetch, type Endpoint, mediaTypeOf, readBody, withBody } from "../remote/server-fetch.ts";
+import { readBody } from "../remote/read-body.ts";
+import { createServerFetch, type Endpoint, mediaTypeOf, withBody } from "../remote/server-fetch.ts";
 
 const TIMEOUT_MS = 15_000;
 const MAX_BYTES = 1024 ** 2;
@@ -21,12 +22,12 @@ export function createOAuthFetch(endpoint: Endpoint, signal?: AbortSignal): Fetc
       throw new ForbiddenAddress(`${url.origin} is no address for a sign-in to ${endpoint.url.origin}`);
     }
     const signals = [AbortSignal.timeout(TIMEOUT_MS), signal, init.signal ?? undefined];
-    const response = await send(url, {
-      ...init,
-      signal: AbortSignal.any(signals.filter((one) => one !== undefined)),
-    });
-    const { text, isCut } = await readBody(response, MAX_BYTES);
-    if (isCut) throw new ForbiddenAddress(`${url.origin} answered with more than ${MAX_BYTES} bytes`);
+    const any = AbortSignal.any(signals.filter((one) => one !== undefined));
+    const response = await send(url, { ...init, signal: any });
+    const { text, end, place } = await readBody(response, MAX_BYTES, { owner: endpoint, signal: any });
+    place?.leave();
+    if (end !== "whole")
+      throw new ForbiddenAddress(`${url.origin} answered with more than ${MAX_BYTES} bytes`);
     return withBody(response, response.ok ? text : harmless(response, text));
   };
 }

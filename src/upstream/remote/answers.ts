@@ -1,3 +1,4 @@
+import type { Place } from "../../core/room.ts";
 import {
   isMessage,
   isTooCostly,
@@ -8,7 +9,8 @@ import {
   tryParse,
 } from "../messages.ts";
 import { filterEvents } from "./event-stream.ts";
-import { mediaTypeOf, readBody, withBody } from "./server-fetch.ts";
+import { type Reader, readBody } from "./read-body.ts";
+import { mediaTypeOf, withBody } from "./server-fetch.ts";
 import type { StandIns } from "./stand-ins.ts";
 
 /** Of a body that is no answer of MCP: error pages and the like. */
@@ -20,6 +22,7 @@ export interface AnswerOptions {
   /** During the handshake the SDK is to see what came: it draws its conclusions from what is wrong with it. */
   readonly isHandshake: () => boolean;
   readonly standIns: StandIns;
+  readonly reader: Reader;
   readonly onBadText: (text: string) => void;
   /** A stream has more in one event than a message may have, and ends. */
   readonly onOverflow: () => void;
@@ -27,36 +30,48 @@ export interface AnswerOptions {
 
 /** Bounds a server's response, and puts stand-ins in the place of the results in it. */
 export async function guardAnswer(response: Response, options: AnswerOptions): Promise<Response> {
+  const { reader } = options;
   const type = response.ok ? mediaTypeOf(response) : "";
   if (type === "text/event-stream" && response.body !== null) {
-    return withBody(response, response.body.pipeThrough(createEventFilter(options)));
+    return withBody(response, guardEvents(response.body, options));
   }
-  if (type !== "application/json") {
-    return withBody(response, (await readBody(response, MAX_OTHER_BYTES)).text);
+  const isAnswer = type === "application/json";
+  const { text, bytes, end, place } = await readBody(
+    response,
+    isAnswer ? MAX_MESSAGE_BYTES : MAX_OTHER_BYTES,
+    reader,
+  );
+  try {
+    if (!isAnswer) return withBody(response, text);
+    if (end !== "whole") {
+      return withBody(response, JSON.stringify(end === "cut" ? tooLarge(options) : stalled(options)));
+    }
+    if (options.isHandshake() && !isTooCostly(text)) return withBody(response, text);
+    const messages = standInFor(text, bytes, options, place);
+    if (messages.length > 0) return withBody(response, `[${messages.join(",")}]`);
+    // The request would wait for ever.
+    return withBody(response, JSON.stringify(refusal(idOf(options), "the answer is no message of JSON-RPC")));
+  } finally {
+    place?.leave();
   }
-  const { text, bytes, isCut, pass } = await readBody(response, MAX_MESSAGE_BYTES);
-  if (isCut) return withBody(response, JSON.stringify(tooLarge(options)));
-  if (options.isHandshake() && !isTooCostly(text)) return withBody(response, text);
-  const messages = standInFor(text, bytes, options, pass);
-  if (messages.length > 0) return withBody(response, `[${messages.join(",")}]`);
-  // The request would wait for ever.
-  return withBody(response, JSON.stringify(refusal(idOf(options), "the answer is no message of JSON-RPC")));
 }
 
-function createEventFilter(options: AnswerOptions): TransformStream<Uint8Array, Uint8Array> {
-  return filterEvents({
+function guardEvents(body: ReadableStream<Uint8Array>, options: AnswerOptions): ReadableStream<Uint8Array> {
+  return filterEvents(body, {
     maxBytes: MAX_MESSAGE_BYTES,
-    replace: (data, bytes, pass) =>
-      options.isHandshake() && !isTooCostly(data) ? [data] : standInFor(data, bytes, options, pass),
-    overflow: () => {
-      options.onOverflow();
-      return options.request === undefined ? [] : [JSON.stringify(tooLarge(options))];
+    reader: options.reader,
+    replace: (data, bytes, place) =>
+      options.isHandshake() && !isTooCostly(data) ? [data] : standInFor(data, bytes, options, place),
+    end: (why) => {
+      if (why === "overflow") options.onOverflow();
+      if (options.request === undefined) return [];
+      return [JSON.stringify(why === "overflow" ? tooLarge(options) : stalled(options))];
     },
   });
 }
 
-/** `pass` is called when the messages were passed on. */
-function standInFor(text: string, bytes: number, options: AnswerOptions, pass: () => void): string[] {
+/** The messages are counted in `place` until they are passed on. */
+function standInFor(text: string, bytes: number, options: AnswerOptions, place: Place | undefined): string[] {
   if (isTooCostly(text)) return options.request === undefined ? [] : [JSON.stringify(tooCostly(options))];
   const parsed = tryParse(text);
   const messages = Array.isArray(parsed) ? parsed : [parsed];
@@ -64,12 +79,19 @@ function standInFor(text: string, bytes: number, options: AnswerOptions, pass: (
   return messages.filter(isMessage).map((message) => {
     const checked = refuseBadResult(message, bytes);
     const isResult = "result" in checked && !("method" in checked);
-    return isResult ? options.standIns.keep(checked, options.request, pass) : JSON.stringify(checked);
+    return isResult ? options.standIns.keep(checked, options.request, place) : JSON.stringify(checked);
   });
 }
 
 function tooLarge(options: AnswerOptions): RawMessage {
   return refusal(idOf(options), `the answer has more than ${MAX_MESSAGE_BYTES} bytes`, true);
+}
+
+function stalled(options: AnswerOptions): RawMessage {
+  return refusal(
+    idOf(options),
+    "the server stopped in the middle of its answer, while others waited to be read",
+  );
 }
 
 function tooCostly(options: AnswerOptions): RawMessage {

@@ -1,7 +1,10 @@
-import { LARGE_BYTES, largeMessages, type Turn } from "../../core/large-messages.ts";
+import type { ReadableStreamDefaultReader } from "node:stream/web";
+import { answerRoom, SMALL_BYTES } from "../../core/answer-room.ts";
 import { LineSplitter } from "../../core/lines.ts";
+import type { Place } from "../../core/room.ts";
 import { createTurns } from "../../core/turns.ts";
 import { UnaskedLimit } from "../unasked-limit.ts";
+import type { Reader } from "./read-body.ts";
 
 const CARRIAGE_RETURN = 0x0d;
 const LINE_FEED = 0x0a;
@@ -14,39 +17,73 @@ const MAX_PIECE_CHARS = 64 * 1024;
 export interface EventFilter {
   /** Of one event, all its lines together. */
   readonly maxBytes: number;
-  /**
-   * The data of an event of type `message`: the texts that stand in its place, one event for each. `pass` is to be called
-   * when they were passed on.
-   */
-  replace(data: string, bytes: number, pass: () => void): readonly string[];
-  /** An event is larger than `maxBytes`: the texts of the last events, after which the stream ends. */
-  overflow(): readonly string[];
+  readonly reader: Reader;
+  /** The data of an event of type `message`, counted in `place`: the texts that stand in its place, one event for each. */
+  replace(data: string, bytes: number, place: Place | undefined): readonly string[];
+  /** An event is larger than `maxBytes`, or stopped in the middle: the texts of the last events, after which the stream ends. */
+  end(why: "overflow" | "stalled"): readonly string[];
 }
 
 /**
  * Passes a stream of server-sent events (WHATWG HTML, "Server-sent events") on, with other data in its messages and
  * never holding more than one event.
  */
-export function filterEvents(filter: EventFilter): TransformStream<Uint8Array, Uint8Array> {
+export function filterEvents(
+  body: ReadableStream<Uint8Array>,
+  filter: EventFilter,
+): ReadableStream<Uint8Array> {
+  const source = body.getReader();
+  const texts = renderEvents(source, filter);
+  const encoder = new TextEncoder();
+  return new ReadableStream(
+    {
+      async pull(controller) {
+        const { done, value } = await texts.next();
+        if (done === true) controller.close();
+        else controller.enqueue(encoder.encode(value));
+      },
+      async cancel(reason) {
+        void texts.return(undefined); // once what it waits for has come, or ended
+        await source.cancel(reason);
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+async function* renderEvents(
+  source: ReadableStreamDefaultReader<Uint8Array>,
+  filter: EventFilter,
+): AsyncGenerator<string, void, undefined> {
   const splitter = new LineSplitter(filter.maxBytes);
   const turn = createTurns();
   const limit = new UnaskedLimit();
   const unify = createNewlines();
   const decoder = new TextDecoder();
-  const encoder = new TextEncoder();
+  const { owner, signal } = filter.reader;
   let data: string[] = [];
   let fields: string[] = [];
   let isMessage = true;
+  let isStalled = false;
   let bytes = 0;
-  let received: Turn | undefined;
+  let place: Place | undefined;
 
+  const stop = () => void source.cancel().catch(() => undefined); // it may have failed by itself
+  const count = (toBytes: number) => {
+    if (toBytes <= SMALL_BYTES) return undefined;
+    if (place === undefined) {
+      place = answerRoom.open(owner);
+      place.onStalled(() => {
+        isStalled = true;
+        stop();
+      });
+    }
+    return place.grow(toBytes, signal);
+  };
   const flush = (): string => {
-    const large = received;
-    large?.received();
-    const pass = () => large?.passed();
     const text = data.join("\n");
     const isPassed = !isMessage || text === "";
-    const events = data.length === 0 ? [] : isPassed ? [text] : filter.replace(text, bytes, pass);
+    const events = data.length === 0 ? [] : isPassed ? [text] : filter.replace(text, bytes, place);
     const rendered = events.map((event, index) => renderEvent(index === 0 ? fields : [], event));
     // What stays of an event without its data: the SDK takes an id only from one that has some.
     if (events.length === 0 && fields.length > 0) rendered.push(renderEvent(fields, ""));
@@ -54,36 +91,41 @@ export function filterEvents(filter: EventFilter): TransformStream<Uint8Array, U
     fields = [];
     isMessage = true;
     bytes = 0;
-    received = undefined;
+    place?.leave();
+    place = undefined;
     return rendered.join("");
   };
+  const end = (why: "overflow" | "stalled") =>
+    filter
+      .end(why)
+      .map((text) => renderEvent([], text))
+      .join("");
 
-  return new TransformStream({
-    async transform(chunk, controller) {
+  try {
+    for (let part = await source.read(); !part.done; part = await source.read()) {
+      place?.move();
       let out = "";
-      for (const line of splitter.push(unify(chunk))) {
+      for (const line of splitter.push(unify(part.value))) {
         if (out.length > MAX_PIECE_CHARS) {
-          controller.enqueue(encoder.encode(out));
+          yield out;
           out = "";
           await turn();
         }
         bytes += line.kind === "line" ? line.bytes.length : 0;
         if (line.kind === "overflow" || bytes > filter.maxBytes) {
-          const last = filter.overflow().map((text) => renderEvent([], text));
-          controller.enqueue(encoder.encode(out + last.join("")));
-          controller.terminate();
+          yield out + end("overflow");
           return;
         }
         if (line.bytes.length === 0) {
           const wait = limit.take(bytes);
-          if (received === undefined) await largeMessages.pass(bytes);
           out += flush();
           if (wait !== undefined) {
-            if (out !== "") controller.enqueue(encoder.encode(out));
+            if (out !== "") yield out;
             out = "";
             await wait;
           }
         } else {
+          await count(bytes);
           const text = decoder.decode(line.bytes);
           const [name, value] = splitField(text);
           if (name === "data") data.push(value);
@@ -92,11 +134,15 @@ export function filterEvents(filter: EventFilter): TransformStream<Uint8Array, U
           if (name === "event") isMessage = value === "" || value === "message";
         }
       }
-      if (out !== "") controller.enqueue(encoder.encode(out));
-      if (bytes + splitter.heldBytes > LARGE_BYTES) received ??= await largeMessages.enter();
+      if (out !== "") yield out;
+      await count(bytes + splitter.heldBytes);
       await turn();
-    },
-  });
+    }
+    if (isStalled) yield end("stalled");
+  } finally {
+    place?.leave();
+    stop();
+  }
 }
 
 function splitField(line: string): readonly [name: string, value: string] {

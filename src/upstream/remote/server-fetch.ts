@@ -1,5 +1,4 @@
 import type { FetchLike } from "@modelcontextprotocol/client";
-import { LARGE_BYTES, largeMessages, type Turn } from "../../core/large-messages.ts";
 import { currentRun } from "../../core/run-context.ts";
 import { VERSION } from "../../core/version.ts";
 
@@ -75,55 +74,6 @@ function traceHeaders(): readonly (readonly [string, string])[] {
     ["traceparent", traceparent],
     ...(tracestate === undefined ? [] : [["tracestate", tracestate] as const]),
   ];
-}
-
-/** A text that was read, or as much of it as was allowed. */
-export interface BoundedBody {
-  readonly text: string;
-  readonly bytes: number;
-  readonly isCut: boolean;
-  /** To call when it was passed on. */
-  readonly pass: () => void;
-}
-
-/**
- * Reads a body, decompressed, up to `maxBytes`; what is left then is never read. A large one is read in its turn. Rejects
- * as the stream does.
- */
-export async function readBody(response: Response, maxBytes: number): Promise<BoundedBody> {
-  const length = response.headers.get("content-length") ?? "";
-  const isOther = ["content-encoding", "transfer-encoding"].some((name) => response.headers.has(name));
-  let turn: Turn | undefined;
-  const pass = () => turn?.passed();
-  try {
-    // The connection ends the body at this length, so all of it can be read at once, which is faster.
-    if (/^\d+$/.test(length) && Number(length) <= maxBytes && !isOther) {
-      const bytes = Number(length);
-      if (bytes > LARGE_BYTES) turn = await largeMessages.enter(bytes);
-      const text = await response.text();
-      if (turn === undefined) await largeMessages.pass(bytes);
-      turn?.received();
-      return { text, bytes, isCut: false, pass };
-    }
-    const chunks: Uint8Array[] = [];
-    let bytes = 0;
-    let isCut = false;
-    // Leaving the loop cancels the rest.
-    for await (const chunk of response.body ?? []) {
-      const room = maxBytes - bytes;
-      isCut = chunk.length > room;
-      chunks.push(isCut ? chunk.subarray(0, room) : chunk);
-      bytes += Math.min(chunk.length, room);
-      if (isCut) break;
-      if (bytes > LARGE_BYTES) turn ??= await largeMessages.enter();
-    }
-    if (turn === undefined) await largeMessages.pass(bytes);
-    turn?.received();
-    return { text: new TextDecoder().decode(Buffer.concat(chunks)), bytes, isCut, pass };
-  } catch (error) {
-    pass();
-    throw error;
-  }
 }
 
 /** The same response with another body. */

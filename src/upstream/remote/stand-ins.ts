@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { Place } from "../../core/room.ts";
 
 type Message = Readonly<Record<string, unknown>>;
 
@@ -8,7 +9,7 @@ const KEY = `sandpy-${randomUUID()}`;
 interface Kept {
   readonly message: Message;
   readonly request: string | undefined;
-  readonly onGone: (() => void) | undefined;
+  readonly place: Place | undefined;
 }
 
 /**
@@ -17,36 +18,43 @@ interface Kept {
  * comes out.
  */
 export class StandIns {
-  readonly #waiting = new Map<string, Kept>();
+  readonly #waiting = new Map<unknown, Kept>();
   #count = 0;
 
-  /**
-   * The text for the SDK in place of `message`, which came as an answer to `request`. `onGone` is called when it comes out,
-   * or is forgotten.
-   */
-  keep(message: Message, request: string | undefined, onGone?: () => void): string {
+  /** The text for the SDK in place of `message`, which came as an answer to `request` and is counted in `place`. */
+  keep(message: Message, request: string | undefined, place: Place | undefined): string {
     const token = String(++this.#count);
-    this.#waiting.set(token, { message, request, onGone });
+    place?.share();
+    this.#waiting.set(token, { message, request, place });
     return JSON.stringify({ jsonrpc: "2.0", id: message["id"], result: { [KEY]: token } });
   }
 
-  /** The message that `received` stands for, under the id that the SDK has given it; or `received` itself. */
-  exchange<T>(received: T): T | Message {
+  /**
+   * Passes on the message that `received` stands for, under the id that the SDK has given it, and where it is counted; or
+   * `received` itself.
+   */
+  exchange(received: Message, pass: (message: Message, place?: Place) => void): void {
     const { result } = received as { result?: Message };
     const token = result?.[KEY];
-    if (typeof token !== "string") return received;
     const kept = this.#waiting.get(token);
+    if (kept === undefined) {
+      pass(received);
+      return;
+    }
     this.#waiting.delete(token);
-    kept?.onGone?.();
-    return kept === undefined ? received : { ...kept.message, id: (received as Message)["id"] };
+    try {
+      pass({ ...kept.message, id: received["id"] }, kept.place);
+    } finally {
+      kept.place?.leave();
+    }
   }
 
-  /** Nobody waits for answers to this request any more. */
-  forget(request: string): void {
+  /** Nobody waits for answers to this request any more; without one, for none at all. */
+  forget(request?: string): void {
     for (const [token, kept] of this.#waiting) {
-      if (kept.request !== request) continue;
+      if (request !== undefined && kept.request !== request) continue;
       this.#waiting.delete(token);
-      kept.onGone?.();
+      kept.place?.leave();
     }
   }
 }

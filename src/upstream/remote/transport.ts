@@ -8,9 +8,11 @@ import {
   type Transport,
   type TransportSendOptions,
 } from "@modelcontextprotocol/client";
+import type { Claim } from "../../core/answer-room.ts";
 import type { BridgeError } from "../../core/errors.ts";
 import { withDeadline } from "../../core/lifecycle.ts";
-import { outsideRuns } from "../../core/run-context.ts";
+import type { Place } from "../../core/room.ts";
+import { currentRun, outsideRuns } from "../../core/run-context.ts";
 import { workFor } from "../callers.ts";
 import { type RawMessage, refusal } from "../messages.ts";
 import type { RemoteProtocol } from "../remembered.ts";
@@ -60,6 +62,7 @@ interface Pending {
   readonly id: unknown;
   readonly method: string;
   readonly abort: AbortController;
+  readonly claim: Claim | undefined;
   /** Its answer comes as a stream of events, which may go on after the request was sent. */
   isStreamed: boolean;
   /** Stops listening to the signal of whoever waits. */
@@ -92,6 +95,7 @@ export class RemoteTransport implements Transport {
   #isModern = false;
   #isHandshake = true;
   #isClosed = false;
+  readonly #over = new AbortController();
   #fault: BridgeError | undefined;
 
   constructor(options: RemoteTransportOptions) {
@@ -114,7 +118,8 @@ export class RemoteTransport implements Transport {
       (message, requestSignal) => this.#deliver(message as JSONRPCMessage, { requestSignal }),
       options.renewMs,
     );
-    this.#inner.onmessage = (message) => this.#receive(this.#standIns.exchange(message) as RawMessage);
+    this.#inner.onmessage = (message) =>
+      this.#standIns.exchange(message as RawMessage, (real, place) => this.#receive(real, place));
     this.#inner.onerror = (error) => this.#onError(error);
     this.#inner.onclose = () => this.#onClose();
   }
@@ -145,7 +150,13 @@ export class RemoteTransport implements Transport {
     if (!("method" in message) || !("id" in message)) return this.#sendOther(message, options);
     const key = JSON.stringify(message.id);
     const { id, method } = message;
-    const pending: Pending = { id, method, abort: new AbortController(), isStreamed: false };
+    const pending: Pending = {
+      id,
+      method,
+      abort: new AbortController(),
+      claim: currentRun().claim,
+      isStreamed: false,
+    };
     this.#pending.set(key, pending);
     const giveUp = () => this.#giveUp(key);
     options.requestSignal?.addEventListener("abort", giveUp, { once: true });
@@ -266,6 +277,7 @@ export class RemoteTransport implements Transport {
       request: key,
       isHandshake: () => this.#isHandshake,
       standIns: this.#standIns,
+      reader: { owner: pending?.claim?.owner ?? this, signal: pending?.abort.signal ?? this.#over.signal },
       onBadText: this.#options.onBadText,
       onOverflow: () => this.#onOverflow(),
     });
@@ -273,11 +285,13 @@ export class RemoteTransport implements Transport {
     return guarded;
   }
 
-  #receive(received: RawMessage): void {
+  /** `place` is where the message is counted; it is kept for whoever waits for it. */
+  #receive(received: RawMessage, place?: Place): void {
     this.#reconnector.reset();
     let message = received;
     if ("id" in message && !("method" in message)) {
       const key = JSON.stringify(message["id"]);
+      if (place !== undefined) this.#pending.get(key)?.claim?.hold(place);
       if (this.#isModern) message = this.#complete(message, this.#pending.get(key)?.method);
       this.#forget(key);
     }
@@ -349,6 +363,8 @@ export class RemoteTransport implements Transport {
 
   #onClose(): void {
     this.#isClosed = true;
+    this.#over.abort();
+    this.#standIns.forget();
     this.#reconnector.cancel();
     this.#ended.resolve();
     this.onclose?.();

@@ -1,0 +1,196 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+
+/** What was held makes garbage several times its size, which Bun is slow to take for a reason to collect. */
+const COLLECT_BYTES = 4 * 1024 ** 2;
+const LOOK_MS = 10_000;
+
+export interface RoomOptions {
+  readonly totalBytes: number;
+  /** Milliseconds between two looks at whether the place that others wait for has moved. */
+  readonly lookMs?: number;
+}
+
+/** Where the bytes of one message are counted. */
+export interface Place {
+  /**
+   * Counts the message as one of at least so many bytes, before they are held; a promise where that has to wait. It rejects
+   * with the reason of `signal` when that aborts, and nothing more is counted.
+   */
+  grow(toBytes: number, signal?: AbortSignal): Promise<void> | undefined;
+  /** Some of the message has come, or was taken. */
+  move(): void;
+  /** From now on this is what happens when the message does not move while others wait for its room. */
+  onStalled(act: () => void): void;
+  /** There is one more that is to call `leave`. */
+  share(): void;
+  /** When all have left, what was counted is free. */
+  leave(): void;
+}
+
+/**
+ * Bounds the bytes that peers send and others have not taken. Who has to wait reads no further, so that the rest stays
+ * with its sender, and goes on in turn: one message of each owner after the other. The next in turn goes on in any case,
+ * beyond the bound, but it is alone in that. So neither slow messages nor owners with many can keep others waiting,
+ * and there is an end to all waiting but that for a message which itself does not move: it is told when it was seen
+ * twice in the same state, so a slow machine is no reason.
+ */
+export class Room {
+  readonly #totalBytes: number;
+  readonly #lookMs: number;
+  /** By owner, the one first whose turn is next. */
+  readonly #waiting = new Map<unknown, Waiting[]>();
+  #usedBytes = 0;
+  /** The one that goes on in any case. */
+  #first: RoomPlace | undefined;
+  #look: ReturnType<typeof setTimeout> | undefined;
+  #uncollectedBytes = 0;
+
+  constructor({ totalBytes, lookMs = LOOK_MS }: RoomOptions) {
+    this.#totalBytes = totalBytes;
+    this.#lookMs = lookMs;
+  }
+
+  /** What is counted now. */
+  get usedBytes(): number {
+    return this.#usedBytes;
+  }
+
+  /** A place for one message; `owner` is who it is for, as far as that is known. To be left by whoever opens it. */
+  open(owner: unknown): Place {
+    let holders = 1;
+    const place: RoomPlace = { owner, bytes: 0, hasMoved: true, stalled: undefined };
+    return {
+      grow: (toBytes, signal) => this.#take(place, toBytes - place.bytes, signal),
+      move: () => {
+        place.hasMoved = true;
+      },
+      onStalled: (act) => {
+        place.stalled = act;
+      },
+      share: () => {
+        holders += 1;
+      },
+      leave: () => {
+        holders -= 1;
+        if (holders === 0) this.#leave(place);
+      },
+    };
+  }
+
+  #take(place: RoomPlace, bytes: number, signal?: AbortSignal): Promise<void> | undefined {
+    place.hasMoved = true;
+    if (bytes <= 0) return undefined;
+    if (place === this.#first || (this.#waiting.size === 0 && this.#usedBytes + bytes <= this.#totalBytes)) {
+      this.#count(place, bytes);
+      return undefined;
+    }
+    return this.#wait(place, bytes, signal);
+  }
+
+  async #wait(place: RoomPlace, bytes: number, signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted();
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const waiting: Waiting = { place, bytes, goOn: resolve };
+    const give = () => {
+      this.#remove(waiting);
+      reject(signal?.reason);
+    };
+    signal?.addEventListener("abort", give, { once: true });
+    const queue = this.#waiting.get(place.owner);
+    if (queue === undefined) this.#waiting.set(place.owner, [waiting]);
+    else queue.push(waiting);
+    this.#admit();
+    try {
+      await promise;
+    } finally {
+      signal?.removeEventListener("abort", give);
+    }
+  }
+
+  #remove(waiting: Waiting): void {
+    const { owner } = waiting.place;
+    const rest = (this.#waiting.get(owner) ?? []).filter((other) => other !== waiting);
+    if (rest.length > 0) this.#waiting.set(owner, rest);
+    else this.#waiting.delete(owner);
+  }
+
+  #admit(): void {
+    for (let next = this.#next(); next !== undefined; next = this.#next()) {
+      const { place, bytes } = next;
+      if (this.#usedBytes + bytes > this.#totalBytes) {
+        if (this.#first !== undefined) break;
+        this.#first = place;
+        place.hasMoved = true;
+      }
+      const { owner } = place;
+      this.#remove(next);
+      const rest = this.#waiting.get(owner);
+      if (rest !== undefined && this.#waiting.delete(owner)) this.#waiting.set(owner, rest); // the others come first
+      this.#count(place, bytes);
+      next.goOn();
+    }
+    this.#watch();
+  }
+
+  #next(): Waiting | undefined {
+    const [queue] = this.#waiting.values();
+    return queue?.[0];
+  }
+
+  #count(place: RoomPlace, bytes: number): void {
+    place.bytes += bytes;
+    this.#usedBytes += bytes;
+  }
+
+  #leave(place: RoomPlace): void {
+    this.#usedBytes -= place.bytes;
+    if (this.#first === place) this.#first = undefined;
+    this.#collect(place.bytes);
+    this.#admit();
+  }
+
+  /** While others wait, the first is to move. */
+  #watch(): void {
+    if (this.#waiting.size === 0) {
+      clearTimeout(this.#look);
+      this.#look = undefined;
+      return;
+    }
+    this.#look ??= setTimeout(() => void this.#check(), this.#lookMs);
+    this.#look.unref();
+  }
+
+  async #check(): Promise<void> {
+    await nextTurn(); // where the processor was busy, what has come meanwhile is read now
+    this.#look = undefined;
+    const first = this.#first;
+    if (first !== undefined && first === this.#first && !first.hasMoved) {
+      this.#first = undefined; // what it holds stays counted
+      first.stalled?.();
+      this.#admit();
+    } else {
+      if (first !== undefined) first.hasMoved = false;
+      this.#watch();
+    }
+  }
+
+  #collect(bytes: number): void {
+    this.#uncollectedBytes += bytes;
+    if (this.#uncollectedBytes < COLLECT_BYTES) return;
+    this.#uncollectedBytes = 0;
+    Bun.gc(true);
+  }
+}
+
+interface RoomPlace {
+  readonly owner: unknown;
+  bytes: number;
+  hasMoved: boolean;
+  stalled: (() => void) | undefined;
+}
+
+interface Waiting {
+  readonly place: RoomPlace;
+  readonly bytes: number;
+  readonly goOn: () => void;
+}

@@ -1,0 +1,76 @@
+import { answerRoom, SMALL_BYTES } from "../../core/answer-room.ts";
+import type { Place } from "../../core/room.ts";
+
+/** Who waits for what comes in, and until when. */
+export interface Reader {
+  readonly owner: unknown;
+  readonly signal: AbortSignal;
+}
+
+/** A text that was read, or as much of it as was allowed. */
+export interface BoundedBody {
+  readonly text: string;
+  readonly bytes: number;
+  /** `cut`: there is more of it than may be. `stalled`: nothing more came, while others waited for its room. */
+  readonly end: "whole" | "cut" | "stalled";
+  /** Where it is counted; to be left when it is not held any more. A small body is not. */
+  readonly place: Place | undefined;
+}
+
+/**
+ * Reads a body, decompressed, up to `maxBytes`; what is left then is never read. What is not small is read when there is
+ * room for it. Rejects as the stream does, or with the reason of the reader's signal.
+ */
+export async function readBody(response: Response, maxBytes: number, reader: Reader): Promise<BoundedBody> {
+  const length = lengthOf(response);
+  // The connection ends the body at this length, so all of it can be read at once, which is faster.
+  if (length !== undefined && length <= SMALL_BYTES && length <= maxBytes) {
+    return { text: await response.text(), bytes: length, end: "whole", place: undefined };
+  }
+  const { owner, signal } = reader;
+  const body = response.body?.getReader();
+  const chunks: Uint8Array[] = [];
+  let place: Place | undefined;
+  let bytes = 0;
+  let end: BoundedBody["end"] = "whole";
+  const stop = () => void body?.cancel().catch(() => undefined); // it may have failed by itself
+  const count = async (toBytes: number) => {
+    if (toBytes <= SMALL_BYTES) return;
+    if (place === undefined) {
+      place = answerRoom.open(owner);
+      place.onStalled(() => {
+        end = "stalled";
+        stop();
+      });
+    }
+    await place.grow(toBytes, signal);
+  };
+  try {
+    if (length !== undefined && length <= maxBytes) await count(length);
+    for (let part = await body?.read(); part?.done === false; part = await body?.read()) {
+      const room = maxBytes - bytes;
+      const { value } = part;
+      chunks.push(value.length > room ? value.subarray(0, room) : value);
+      bytes += Math.min(value.length, room);
+      if (value.length > room) {
+        end = "cut";
+        stop();
+        break;
+      }
+      place?.move();
+      await count(bytes);
+    }
+    return { text: new TextDecoder().decode(Buffer.concat(chunks)), bytes, end, place };
+  } catch (error) {
+    place?.leave();
+    stop();
+    throw error;
+  }
+}
+
+/** How many bytes the body has, where its headers say so and it comes as it is. */
+function lengthOf({ headers }: Response): number | undefined {
+  const length = headers.get("content-length") ?? "";
+  const isOther = ["content-encoding", "transfer-encoding"].some((name) => headers.has(name));
+  return /^\d+$/.test(length) && !isOther ? Number(length) : undefined;
+}
