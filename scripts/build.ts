@@ -28,7 +28,13 @@ function currentCommit(): string {
 function hashInputs(): string {
   const hasher = new Bun.CryptoHasher("sha256");
   hasher.update(`${Bun.version} ${process.platform} ${process.arch} ${commit}\0`);
-  const files = ["package.json", "bun.lock", "scripts/build.ts", "scripts/lib/compile.ts"];
+  const files = [
+    "package.json",
+    "bun.lock",
+    "scripts/build.ts",
+    "scripts/lib/compile.ts",
+    "scripts/lib/lean-sdk.ts",
+  ];
   for (const folder of ["src", "sandbox"]) {
     const glob = new Bun.Glob("**/*.{ts,tsx,css,js,py,json,bin}");
     if (!existsSync(join(root, folder))) continue;

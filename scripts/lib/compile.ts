@@ -1,5 +1,6 @@
 import { chmodSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { leanSdk } from "./lean-sdk.ts";
 
 const ROOT = resolve(import.meta.dir, "../..");
 
@@ -48,6 +49,7 @@ function bundle(outfile: string, commit: string, target: CompileOptions["target"
     minify: { syntax: true, whitespace: true, identifiers: false },
     sourcemap: "linked",
     define: { __VERSION__: JSON.stringify(packageVersion()), __COMMIT__: JSON.stringify(commit) },
+    plugins: [leanSdk],
     throw: false,
     compile: {
       outfile,
