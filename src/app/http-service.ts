@@ -71,7 +71,7 @@ export async function serveHttp(options: HttpServiceOptions): Promise<HttpServin
     isDraining: () => isDraining,
     log,
   });
-  const listening = listen({ app, host: http.host, port: http.port });
+  const listening = listen({ app, host: http.host, port: http.port, log });
   url = `http://${urlHost(http.host)}:${listening.port}${http.path}`;
   const hurry = new AbortController();
   const done = Promise.withResolvers<void>();

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { createAuthenticator } from "../../src/mcp/http/authenticator.ts";
 import type { Connect } from "../../src/mcp/http/connection.ts";
+import type { ConnectionLimits } from "../../src/mcp/http/gate/limits.ts";
 import { LOOPBACK_HOSTS } from "../../src/mcp/http/host-guard.ts";
 import { createHttpApp } from "../../src/mcp/http/http-app.ts";
 import type { SessionLimits } from "../../src/mcp/http/legacy-sessions.ts";
@@ -21,6 +22,7 @@ export interface HttpWorldOptions {
   readonly limits?: Partial<SessionLimits>;
   readonly servers?: ServerNames;
   readonly idleSeconds?: number;
+  readonly connections?: ConnectionLimits;
 }
 
 /** A server of MCP on a port of this machine, as it is in the product but for the sandboxes. */
@@ -62,7 +64,14 @@ export function startHttpWorld(options: HttpWorldOptions = {}) {
     isDraining: () => isDraining,
     log,
   });
-  const listening = listen({ app, host: "127.0.0.1", port: 0, idleSeconds: options.idleSeconds ?? 30 });
+  const listening = listen({
+    app,
+    host: "127.0.0.1",
+    port: 0,
+    idleSeconds: options.idleSeconds ?? 30,
+    ...(options.connections === undefined ? {} : { connections: options.connections }),
+    log,
+  });
   const hurry = new AbortController();
   const close = async (graceMs = 0) => {
     isDraining = true;

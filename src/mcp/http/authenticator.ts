@@ -5,6 +5,8 @@ import { refuse } from "./refusal.ts";
 /** Longer ones are not looked at. */
 const MAX_TOKEN_CHARS = 16_384;
 const RETRY_AFTER_S = "5";
+/** Who is not let in keeps no connection open. */
+const LEAVE = { connection: "close" };
 
 /** What clients are told that have to get a token from somewhere else. */
 export interface OAuthChallenge {
@@ -50,7 +52,7 @@ export function createAuthenticator({ verifiers, challenge }: AuthenticatorOptio
       const token = /^bearer +([\w.~+/-]+=*) *$/i.exec(authorization ?? "")?.[1];
       if (token === undefined) {
         return refuse(401, "a bearer token is needed: send the header Authorization: Bearer TOKEN", {
-          headers: { "www-authenticate": renderChallenge(challenge?.(), undefined) },
+          headers: { ...LEAVE, "www-authenticate": renderChallenge(challenge?.(), undefined) },
         });
       }
       const identity = await identify(token);
@@ -59,11 +61,15 @@ export function createAuthenticator({ verifiers, challenge }: AuthenticatorOptio
           return identity;
         case "unknown":
           return refuse(401, identity.reason, {
-            headers: { "www-authenticate": renderChallenge(challenge?.(), "invalid_token", identity.reason) },
+            headers: {
+              ...LEAVE,
+              "www-authenticate": renderChallenge(challenge?.(), "invalid_token", identity.reason),
+            },
           });
         case "forbidden":
           return refuse(403, identity.reason, {
             headers: {
+              ...LEAVE,
               "www-authenticate": renderChallenge(challenge?.(), "insufficient_scope", identity.reason),
             },
           });

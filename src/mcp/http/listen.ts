@@ -1,6 +1,11 @@
 import { BridgeError } from "../../core/errors.ts";
+import type { Log } from "../../core/log.ts";
+import { openFilesLimit } from "../../core/open-files.ts";
+import { Gate } from "./gate/gate.ts";
+import { type ConnectionLimits, connectionLimits } from "./gate/limits.ts";
 import type { HttpApp } from "./http-env.ts";
 import { MAX_BODY_BYTES } from "./read-body.ts";
+import { refuse } from "./refusal.ts";
 import { trackResponse } from "./track-response.ts";
 
 const IDLE_S = 30;
@@ -13,6 +18,9 @@ export interface ListenOptions {
   readonly port: number;
   /** A connection on which nothing is heard for so long is cut, unless it waits for an answer of MCP. */
   readonly idleSeconds?: number;
+  /** By default what the descriptors of this process allow. */
+  readonly connections?: ConnectionLimits;
+  readonly log: Log;
 }
 
 /** A port that is listened on. */
@@ -23,32 +31,43 @@ export interface Listening {
 }
 
 /**
- * Listens. Headers have Bun's 10 s to arrive and 16 KiB of room; bodies that are larger than any that is accepted, or whose
+ * Listens. Headers have 10 s to arrive and 16 KiB of room; bodies that are larger than any that is accepted, or whose
  * length is no number, are refused before anything else is looked at. Throws `HTTP_LISTEN_FAILED`.
  */
-export function listen({ app, host, port, idleSeconds = IDLE_S }: ListenOptions): Listening {
+export function listen(options: ListenOptions): Listening {
+  const { host, port, log, connections = connectionLimits(openFilesLimit()) } = options;
+  let gate: Gate | undefined;
+  const server = serveBehind(options, (from) => gate?.owns(from) === true);
   try {
-    const server = Bun.serve({
-      hostname: host,
-      port,
-      idleTimeout: idleSeconds,
-      maxRequestBodySize: MAX_BODY_BYTES + 1, // one more than is accepted: that gets an answer of our own
-      async fetch(request, server) {
-        let isKeptOpen = false;
-        const keepOpen = () => {
-          isKeptOpen = true;
-          server.timeout(request, 0);
-        };
-        const response = await app.fetch(request, { keepOpen });
-        // Before the answer ends: after it the connection belongs to the next request, or to nobody.
-        const letGo = () => server.timeout(request, idleSeconds);
-        return isKeptOpen ? trackResponse(response, letGo, openingOf(response)) : response;
-      },
-    });
-    return { port: server.port ?? port, close: () => server.stop(true) };
+    const open = new Gate({ hostname: host, port, behind: server.port ?? 0, limits: connections, log });
+    gate = open;
+    return { port: open.port, close: () => open.close(() => server.stop(true)) };
   } catch (error) {
+    void server.stop(true);
     throw explain(error, host, port);
   }
+}
+
+/** Serves whom the gate lets in. Other programs of this machine reach that port as well, and get nothing. */
+function serveBehind({ app, idleSeconds = IDLE_S }: ListenOptions, isOurs: (port?: number) => boolean) {
+  return Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    idleTimeout: idleSeconds,
+    maxRequestBodySize: MAX_BODY_BYTES + 1, // one more than is accepted: that gets an answer of our own
+    async fetch(request, server) {
+      if (!isOurs(server.requestIP(request)?.port)) return refuse(403, "this port is not for clients");
+      let isKeptOpen = false;
+      const keepOpen = () => {
+        isKeptOpen = true;
+        server.timeout(request, 0);
+      };
+      const response = await app.fetch(request, { keepOpen });
+      // Before the answer ends: after it the connection belongs to the next request, or to nobody.
+      const letGo = () => server.timeout(request, idleSeconds);
+      return isKeptOpen ? trackResponse(response, letGo, openingOf(response)) : response;
+    },
+  });
 }
 
 /** Bun (1.4.5) sends the headers with the first data, and a client of a stream waits for them: so there is a comment first. */

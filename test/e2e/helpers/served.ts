@@ -3,6 +3,7 @@ import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/
 import { type Child, startChild } from "../../../src/core/child.ts";
 import { BINARY, bridgeEnv, until } from "./engine.ts";
 import type { TestHome } from "./home.ts";
+import { type Limits, underLimits } from "./limits.ts";
 
 const CALL_TIMEOUT_MS = 60_000;
 const STOP_GRACE_MS = 10_000;
@@ -33,11 +34,12 @@ export async function startServed(
   home: TestHome,
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
+  limits: Limits = {},
 ): Promise<Served> {
   let stderr = "";
+  const all = ["serve", "--http", ...(args.includes("--port") ? [] : ["--port", "0"]), ...args];
   const child = await startChild({
-    command: BINARY,
-    args: ["serve", "--http", ...(args.includes("--port") ? [] : ["--port", "0"]), ...args],
+    ...underLimits(limits, BINARY, all),
     env: bridgeEnv(home.path, env),
     cwd: home.path,
     onStderr: (text) => {

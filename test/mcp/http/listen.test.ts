@@ -174,6 +174,7 @@ describe("CLI-14: a call that is quiet for longer than a connection may be", () 
 });
 
 describe("listening", () => {
+  const log = createMemoryLog();
   const app = createHttpApp({
     path: "/mcp",
     endpoint: { handle: async () => new Response() },
@@ -185,11 +186,11 @@ describe("listening", () => {
     hosts: { hosts: [], origins: [] },
     routes: [],
     isDraining: () => false,
-    log: createMemoryLog(),
+    log,
   });
   const faultOf = (host: string, port: number): BridgeError => {
     try {
-      void listen({ app, host, port }).close();
+      void listen({ app, host, port, log }).close();
     } catch (error) {
       return error as BridgeError;
     }
@@ -197,7 +198,7 @@ describe("listening", () => {
   };
 
   test("fails with the next step where the port is taken", async () => {
-    const first = listen({ app, host: "127.0.0.1", port: 0 });
+    const first = listen({ app, host: "127.0.0.1", port: 0, log });
     const { code, message, hint } = faultOf("127.0.0.1", first.port);
     await first.close();
     expect([code, message]).toEqual([
