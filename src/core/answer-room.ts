@@ -29,14 +29,14 @@ export class Claim {
     this.#places.push(place);
   }
 
-  /** Has an answer counted that did not come in a place of its own; rejects when `signal` aborts. */
-  async cover(answer: unknown, signal: AbortSignal): Promise<void> {
-    if (this.#places.length > 0 || this.#isOver) return;
+  /** Has an answer counted that did not come in a place of its own: a promise where that has to wait, rejected when `signal` aborts. */
+  cover(answer: unknown, signal: AbortSignal): Promise<void> | undefined {
+    if (this.#places.length > 0 || this.#isOver) return undefined;
     const bytes = sizeOfJson(answer, MAX_COUNTED);
-    if (bytes <= SMALL_BYTES) return;
+    if (bytes <= SMALL_BYTES) return undefined;
     const place = answerRoom.open(this.owner);
     this.#places.push(place);
-    await place.grow(bytes, signal);
+    return place.grow(bytes, signal);
   }
 
   /** The answer was taken, or nobody wants it. */

@@ -7,6 +7,8 @@ const MEMBER = 24;
 const NEW_SHAPE = 1000;
 const NEW_NAME = 300;
 const MAX_SHAPED = 64;
+/** More than one character can add. */
+export const MAX_COST_OF_CHAR = NEW_SHAPE + 1;
 /** A number of which every digit is kept. */
 const EXACT = 224;
 /** Nobody allows more, so there is nothing to count beyond it. */

@@ -1,14 +1,20 @@
 /** About how many bytes a value takes as JSON, or somewhat more than `max` where it is more. */
 export function sizeOfJson(value: unknown, max: number): number {
-  const open = [[value].values()];
+  const open: object[] = [];
   let size = 0;
-  for (let last = open.at(-1); last !== undefined && size <= max; last = open.at(-1)) {
-    const { done, value: next } = last.next();
-    if (done === true) open.pop();
-    else if (typeof next === "string") size += next.length + 2;
-    else if (typeof next !== "object" || next === null) size += 8;
-    else if (Array.isArray(next)) open.push((next as unknown[]).values());
-    else open.push(Object.entries(next).flat().values());
+  const add = (next: unknown) => {
+    if (typeof next === "string") size += next.length + 2;
+    else if (typeof next === "object" && next !== null) open.push(next);
+    else size += 8;
+  };
+  add(value);
+  for (let next = open.pop(); next !== undefined && size <= max; next = open.pop()) {
+    if (Array.isArray(next)) for (const item of next as unknown[]) add(item);
+    else
+      for (const [name, member] of Object.entries(next)) {
+        size += name.length + 2;
+        add(member);
+      }
   }
   return size;
 }

@@ -26,7 +26,8 @@ export function currentRun(): RunContext {
 
 /** Does `work`, and all that it begins, for what is there already and `more`. */
 export function withinRun<T>(more: RunContext, work: () => T): T {
-  return storage.run({ ...currentRun(), ...more }, work);
+  const current = currentRun();
+  return storage.run(current === NOTHING ? more : { ...current, ...more }, work);
 }
 
 /** Begins something that outlives the run in which it begins: a sandbox, a server, what fills the pool. */

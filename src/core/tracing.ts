@@ -42,10 +42,11 @@ const MAX_TRACESTATE_CHARS = 512;
 /** Does `work` as a span; all that it begins is a part of that. A failure is that of the span, and thrown on. */
 export async function traced<T>(
   tracing: Tracing | undefined,
-  { parent = currentRun().trace, ...options }: SpanOptions,
+  options: SpanOptions,
   work: (span: Span | undefined) => Promise<T>,
 ): Promise<T> {
   if (tracing === undefined) return work(undefined);
+  const { parent = currentRun().trace } = options;
   const span = tracing.start({ ...options, parent });
   try {
     return await withinRun({ trace: span.context }, () => work(span));

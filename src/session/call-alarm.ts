@@ -41,6 +41,7 @@ export class CallAlarm {
 
   /** Some of the limits may have stood still since the timer was set. */
   #look(): void {
+    clearTimeout(this.#timer); // several may have paused it, and each looks when it goes on
     const leftMs = this.#leftMs;
     if (leftMs <= 0) this.#ring();
     else this.#timer = setTimeout(() => this.#look(), timerMs(leftMs));

@@ -9,6 +9,7 @@ import type { HostSessions } from "../kernel/host-sessions.ts";
 import type { HostTools } from "../kernel/host-tools.ts";
 import type { Kernel, KernelEvents } from "../kernel/kernel.ts";
 import type { WorkspaceFiles } from "../kernel/workspace-files.ts";
+import type { CallLimit } from "./call-group.ts";
 import { RESET_DEADLINE_MS, runCell } from "./execution.ts";
 import { feedInput } from "./feed-input.ts";
 import type { KernelSource } from "./kernel-source.ts";
@@ -18,7 +19,7 @@ import { CapturedOutput } from "./output.ts";
 import { toCell } from "./program-cell.ts";
 import { JobQueue } from "./queue.ts";
 import { type ExecutionReporter, type SandboxReporter, SessionReporter } from "./reporter.ts";
-import { type CallLimit, RpcDesk, type RpcDeskOptions, type UnderWay } from "./rpc-desk.ts";
+import { RpcDesk, type RpcDeskOptions, type UnderWay } from "./rpc-desk.ts";
 import { RunningCell } from "./running-cell.ts";
 import type { Session } from "./session.ts";
 import { TimeLimit } from "./time-limit.ts";
@@ -26,7 +27,6 @@ import { TimeLimit } from "./time-limit.ts";
 const QUEUE_LIMITS = { jobs: 64, bytes: 64 * 1024 * 1024 };
 const MAX_ID_STEP = 2 ** 20;
 const MEASURE_DEADLINE_MS = 1000;
-const BUDGET_MARGIN_MS = 1000;
 const SYNC_DEADLINE_MS = 2000;
 
 export interface SessionOptions {
@@ -307,15 +307,7 @@ class PythonSession implements Session {
 
   /** What is left of the running execution's time; a background task gets the default instead. */
   #callLimit(): CallLimit {
-    if (this.#cell === undefined) return new TimeLimit(this.#options.backgroundBudgetMs);
-    const { time } = this.#cell;
-    return {
-      // A little more than the cell has: it is the cell's end that ends them, and its note that tells of them.
-      get leftMs() {
-        return time.leftMs + BUDGET_MARGIN_MS;
-      },
-      pause: () => time.pause(),
-    };
+    return this.#cell?.callLimit ?? new TimeLimit(this.#options.backgroundBudgetMs);
   }
 
   #startIdleTimer(): void {

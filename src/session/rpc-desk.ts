@@ -5,7 +5,7 @@ import { Slots } from "../core/slots.ts";
 import type { WhileAsking } from "../kernel/host-tools.ts";
 import type { OutgoingLine, RpcError, RpcFrame } from "../kernel/protocol.ts";
 import type { RpcRequest } from "../kernel/rpc.ts";
-import { CallAlarm } from "./call-alarm.ts";
+import { CallGroup, type CallLimit } from "./call-group.ts";
 import { type Host, labelRequest, serveRequest } from "./rpc-methods.ts";
 import { TimeLimit } from "./time-limit.ts";
 
@@ -28,12 +28,9 @@ type Reply = Extract<OutgoingLine, readonly ["k", { readonly type: "reply" | "re
 export interface RpcDeskOptions {
   readonly host: Host;
   readonly parse: (frame: RpcFrame) => RpcRequest | { readonly invalid: string };
-  /** The time that a request made now may take. */
+  /** The time that a request made now may take; the same object for those that have it together. */
   readonly limit: () => CallLimit;
 }
-
-/** What a {@link TimeLimit} is to those who share it. */
-export type CallLimit = Pick<TimeLimit, "leftMs" | "pause">;
 
 /**
  * Serves the requests of one Python process after the other. A request gets one reply; `abandon()` stops those under
@@ -44,6 +41,8 @@ export class RpcDesk {
   readonly #waiting: (() => void)[] = [];
   readonly #bulky = new Slots(1);
   readonly #active = new Set<ActiveRequest>();
+  /** For those of the newest limit that set themselves none. */
+  #group: CallGroup | undefined;
   #open = 0;
   #openCost = 0;
   #refusing = 0;
@@ -71,7 +70,8 @@ export class RpcDesk {
     const era = this.#era;
     const process = this.#process;
     const serve = async () => {
-      await this.#enter();
+      if (this.#taken < MAX_ACTIVE) this.#taken += 1;
+      else await this.#wait();
       const claim = new Claim(this);
       try {
         const answer = await withinRun({ claim }, () => this.#answer(frame, era, limit, claim));
@@ -91,7 +91,7 @@ export class RpcDesk {
 
   /** What is with the servers now, oldest first. */
   underWay(): readonly UnderWay[] {
-    return [...this.#active];
+    return [...this.#active].map(({ request, startedAt }) => ({ label: labelRequest(request), startedAt }));
   }
 
   /** Stops all requests under way. Those made afterwards are served as usual. */
@@ -99,7 +99,9 @@ export class RpcDesk {
     const error = new BridgeError("CANCELLED", reason);
     this.#era.abandoned = error; // for those that still wait for their turn
     this.#era = {};
-    for (const { stop } of this.#active) stop.abort(error);
+    this.#group?.letGo();
+    this.#group = undefined;
+    for (const { group } of this.#active) group.stop(error);
   }
 
   /** As `abandon`, for a process that is gone: nothing made before is answered any more. */
@@ -114,34 +116,46 @@ export class RpcDesk {
     if ("invalid" in request) {
       return failure(frame.id, { kind: "internal", message: request.invalid, server: null, tool: null });
     }
-    const startedAt = performance.now();
-    const active = { label: labelRequest(request), startedAt, stop: new AbortController() };
-    const { signal } = active.stop;
-    if (era.abandoned !== undefined) active.stop.abort(era.abandoned);
-    const alarm = new CallAlarm([limit, ...ownLimit(request)], () => active.stop.abort(timedOut(request)));
+    if (era.abandoned !== undefined) return failure(frame.id, describe(request, era.abandoned));
+    const group = this.#groupOf(request, limit);
+    const { signal } = group;
     const whileAsking: WhileAsking = async (work) => {
-      const goOn = alarm.pause();
+      const goOn = group.pause();
       this.#leave(); // others need not wait for a person
       try {
         return await work();
       } finally {
         goOn();
-        await this.#enter();
+        if (this.#taken < MAX_ACTIVE) this.#taken += 1;
+        else await this.#wait();
       }
     };
+    const active = { request, startedAt: performance.now(), group };
     this.#active.add(active);
+    group.enter();
     try {
       signal.throwIfAborted();
       const value = await serveRequest(request, this.#options.host, signal, whileAsking);
-      await claim.cover(value, signal);
+      const room = claim.cover(value, signal);
+      if (room !== undefined) await room;
       return ["k", { type: "reply", id: frame.id, value }];
     } catch (error) {
-      const reason = signal.aborted ? signal.reason : error;
+      const reason = group.isLate ? timedOut(request) : signal.aborted ? signal.reason : error;
       return failure(frame.id, describe(request, toBridgeError(reason)));
     } finally {
-      alarm.stop();
+      group.leave();
       this.#active.delete(active);
     }
+  }
+
+  #groupOf(request: RpcRequest, limit: CallLimit): CallGroup {
+    const own = ownLimit(request);
+    if (own !== undefined) return new CallGroup(limit, [limit, own], false);
+    if (this.#group?.limit !== limit) {
+      this.#group?.letGo();
+      this.#group = new CallGroup(limit, [limit], true);
+    }
+    return this.#group;
   }
 
   /**
@@ -177,9 +191,9 @@ export class RpcDesk {
     }
   }
 
-  async #enter(): Promise<void> {
-    if (this.#taken < MAX_ACTIVE) this.#taken += 1;
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve)); // the place is handed over
+  /** Until another's place is handed over. */
+  #wait(): Promise<void> {
+    return new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 
   #leave(): void {
@@ -200,8 +214,9 @@ export interface UnderWay {
   readonly startedAt: number;
 }
 
-interface ActiveRequest extends UnderWay {
-  readonly stop: AbortController;
+interface ActiveRequest extends Pick<UnderWay, "startedAt"> {
+  readonly request: RpcRequest;
+  readonly group: CallGroup;
 }
 
 const KINDS: Partial<Record<ErrorCode, RpcError["kind"]>> = {
@@ -229,9 +244,9 @@ function failure(id: number, error: RpcError): Reply {
 }
 
 /** The time that the request itself asks for. */
-function ownLimit(request: RpcRequest): readonly CallLimit[] {
+function ownLimit(request: RpcRequest): CallLimit | undefined {
   const seconds = request.method === "call_tool" ? request.params.timeout : null;
-  return seconds === null ? [] : [new TimeLimit(seconds * 1000)];
+  return seconds === null ? undefined : new TimeLimit(seconds * 1000);
 }
 
 function timedOut(request: RpcRequest): BridgeError {

@@ -1,4 +1,5 @@
 import type { ExecutionEnd } from "../kernel/kernel.ts";
+import type { CallLimit } from "./call-group.ts";
 import { CapturedImages } from "./images.ts";
 import { LiveOutput } from "./live-output.ts";
 import { deathNote, endedNote, exitCodeOfDeath, refusedImagesNote } from "./notes.ts";
@@ -6,6 +7,9 @@ import type { ExecuteRequest, Outcome } from "./outcome.ts";
 import { CapturedOutput } from "./output.ts";
 import type { ExecutionReporter } from "./reporter.ts";
 import { TimeLimit } from "./time-limit.ts";
+
+/** It is the cell's end that ends its calls, and its note that tells of them. */
+const CALL_MARGIN_MS = 1000;
 
 /** How a cell came to its end, and what else its result tells. */
 export interface CellEnd {
@@ -27,13 +31,22 @@ export class RunningCell {
   readonly output: CapturedOutput;
   readonly live: LiveOutput;
   readonly time: TimeLimit;
+  /** For what it asks of the host: a little more than it has itself. */
+  readonly callLimit: CallLimit;
   readonly images = new CapturedImages();
   readonly report: ExecutionReporter;
 
   constructor(request: ExecuteRequest, report: ExecutionReporter, maxOutputChars: number) {
     this.output = new CapturedOutput(maxOutputChars);
     this.live = new LiveOutput(request.onOutput);
-    this.time = new TimeLimit(request.timeoutMs);
+    const time = new TimeLimit(request.timeoutMs);
+    this.time = time;
+    this.callLimit = {
+      get leftMs() {
+        return time.leftMs + CALL_MARGIN_MS;
+      },
+      pause: () => time.pause(),
+    };
     this.report = report;
   }
 

@@ -50,10 +50,11 @@ export async function callTool(
   { tool: name, arguments: args }: Omit<ToolCall, "server">,
   { signal, peer }: Use,
 ): Promise<ToolResult> {
-  const what = `the call of tool ${JSON.stringify(name)} of server ${JSON.stringify(definition.name)}`;
-  if (signal.aborted) throw abortedError(signal, what);
+  const what = () => `the call of tool ${JSON.stringify(name)} of server ${JSON.stringify(definition.name)}`;
+  if (signal.aborted) throw abortedError(signal, what());
   const { callMs } = definition;
-  const limit = callMs === undefined ? undefined : limitTime(signal, callMs, () => tooSlow(definition, what));
+  const limit =
+    callMs === undefined ? undefined : limitTime(signal, callMs, () => tooSlow(definition, what()));
   const limited = limit?.signal ?? signal;
   try {
     const { client } = server.connection;
@@ -67,7 +68,9 @@ export async function callTool(
     server.succeeded();
     return result;
   } catch (error) {
-    throw limited.aborted ? abortedError(limited, what) : describeFault(error, server, what, MAY_HAVE_RUN);
+    throw limited.aborted
+      ? abortedError(limited, what())
+      : describeFault(error, server, what(), MAY_HAVE_RUN);
   } finally {
     limit?.release();
   }

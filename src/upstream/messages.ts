@@ -1,4 +1,5 @@
 import { costOfExactJson, parseExactJson } from "../core/exact-json.ts";
+import { MAX_COST_OF_CHAR } from "../core/json-cost.ts";
 
 /** One message; what is longer ends the connection or the stream, since nobody knows which request it answers. */
 export const MAX_MESSAGE_BYTES = 32 * 1024 ** 2;
@@ -14,7 +15,7 @@ export type RawMessage = Readonly<Record<string, unknown>>;
 
 /** Whether a message of the size that is allowed has more values than there is memory for. */
 export function isTooCostly(text: string): boolean {
-  return costOfExactJson(text) > MAX_MESSAGE_COST;
+  return text.length > MAX_MESSAGE_COST / MAX_COST_OF_CHAR && costOfExactJson(text) > MAX_MESSAGE_COST;
 }
 
 /** `undefined` where the text is no JSON, or {@link isTooCostly}. */

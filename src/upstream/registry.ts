@@ -21,6 +21,8 @@ export interface RegistryOptions {
 export class Registry {
   readonly #options: RegistryOptions;
   #current: Promise<Discovery> | undefined;
+  /** What it has resolved with. */
+  #known: Discovery | undefined;
   #refreshing: Promise<Discovery> | undefined;
   #looking: Promise<Discovery> | undefined;
   #stamp: string | undefined;
@@ -53,14 +55,19 @@ export class Registry {
   async find(wanted: string): Promise<ServerDefinition> {
     const isFirst = this.#current === undefined;
     const read = await (this.#current ?? this.refresh());
-    const known = findServer(read, wanted);
-    if (known !== undefined && isUsable(known)) {
-      void this.current().catch(() => undefined); // a server that is gone or forbidden by now ends soon
-      return known;
-    }
+    const known = this.findUsable(wanted);
+    if (known !== undefined) return known;
     const found = findServer(isFirst ? read : await this.#look(), wanted);
     if (found === undefined) throw unknownServer(wanted, await this.current());
     return found;
+  }
+
+  /** The same for one that is known to be usable, without waiting for anything. */
+  findUsable(wanted: string): ServerDefinition | undefined {
+    const known = this.#known === undefined ? undefined : findServer(this.#known, wanted);
+    if (known === undefined || !isUsable(known)) return undefined;
+    void this.current().catch(() => undefined); // one that is gone or forbidden by now ends soon
+    return known;
   }
 
   #look(): Promise<Discovery> {
@@ -84,6 +91,7 @@ export class Registry {
     this.#stamp = await stamp?.();
     const discovery = await discover();
     this.#current = Promise.resolve(discovery);
+    this.#known = discovery;
     this.#lookedAt = clock.now();
     onRead(discovery);
     return discovery;

@@ -47,6 +47,7 @@ export class ServerSlot {
   #isWanted = false;
   #isDropped = false;
   #idleTimer: ReturnType<typeof setTimeout> | undefined;
+  #idleSince = 0;
   #failures = 0;
   #lastFailure: { readonly error: BridgeError; readonly at: number } | undefined;
 
@@ -174,13 +175,24 @@ export class ServerSlot {
   }
 
   #watchIdle(): void {
-    clearTimeout(this.#idleTimer);
     if (this.callers.count > 0 || this.#live === undefined) return;
-    this.#idleTimer = outsideRuns(() => setTimeout(() => this.#endIdle(), this.#options.idleMs));
-    this.#idleTimer.unref();
+    this.#idleSince = performance.now();
+    this.#idleTimer ??= this.#lookIn(this.#options.idleMs);
   }
 
-  #endIdle(): void {
+  /** A timer for each use would cost more than it is worth: this one looks when the last use was. */
+  #lookIn(ms: number): ReturnType<typeof setTimeout> {
+    return outsideRuns(() => setTimeout(() => this.#lookWhetherIdle(), ms)).unref();
+  }
+
+  #lookWhetherIdle(): void {
+    this.#idleTimer = undefined;
+    if (this.callers.count > 0 || this.#live === undefined) return; // its last user looks
+    const leftMs = this.#idleSince + this.#options.idleMs - performance.now();
+    if (leftMs > 0) {
+      this.#idleTimer = this.#lookIn(leftMs);
+      return;
+    }
     this.#options.log.info("stopping server, which is idle", { server: this.definition.name });
     void this.#stopIdle();
   }
@@ -189,6 +201,7 @@ export class ServerSlot {
     const live = this.#live;
     if (this.callers.count > 0 || live === undefined) return;
     clearTimeout(this.#idleTimer);
+    this.#idleTimer = undefined;
     this.#live = undefined;
     this.#isWanted = false;
     const stopping = live.connection.close().catch(() => undefined); // it is not used again in any case

@@ -77,7 +77,7 @@ export function createSessionTools({
   const readConfiguration = async (signal: AbortSignal) =>
     added.applyTo(await waitFor(registry.current(), signal, READING_FILES));
   const find = async (name: string, signal: AbortSignal) =>
-    added.see(await waitFor(registry.find(name), signal, READING_FILES));
+    registry.findUsable(name) ?? added.see(await waitFor(registry.find(name), signal, READING_FILES));
 
   /** Does `work` with a server, started if need be; a server that may not be used is refused. */
   const use = async <T>(

@@ -114,8 +114,8 @@ export class StdioTransport implements Transport {
         hint: "Wait until it is done with earlier requests.",
       });
     }
-    const line = Buffer.from(`${JSON.stringify(withTrace(message))}\n`);
-    const cost = line.length + MESSAGE_COST_BYTES;
+    const line = `${JSON.stringify(withTrace(message))}\n`;
+    const cost = Buffer.byteLength(line) + MESSAGE_COST_BYTES;
     if ("method" in message && "id" in message) this.#owed += 1;
     this.#origins.sent(message as RawMessage);
     this.#unreadBytes += cost;
@@ -172,7 +172,7 @@ export class StdioTransport implements Transport {
           } else {
             const { length } = line.bytes;
             if (length > SMALL_BYTES) place ??= this.#openPlace();
-            await place?.grow(length, signal);
+            if (place !== undefined) await place.grow(length, signal); // to wait for nothing costs a short line much
             const isAsked = this.#receive(this.#decoder.decode(line.bytes), length, place);
             if (!isAsked) await this.#unasked.take(length);
           }
@@ -180,7 +180,7 @@ export class StdioTransport implements Transport {
           place = undefined;
         }
         if (this.#splitter.heldBytes > SMALL_BYTES) place ??= this.#openPlace();
-        await place?.grow(this.#splitter.heldBytes, signal);
+        if (place !== undefined) await place.grow(this.#splitter.heldBytes, signal);
         if (this.#fault !== undefined) return;
       }
     } catch {

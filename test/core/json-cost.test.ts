@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { costOfJson } from "../../src/core/json-cost.ts";
+import { costOfJson, MAX_COST_OF_CHAR } from "../../src/core/json-cost.ts";
 import { patient } from "../helpers/patient.ts";
 
 const MIB = 1024 * 1024;
@@ -42,6 +42,16 @@ describe("the cost of JSON", () => {
     ],
   ])("of %s is not", (_title, text) => {
     expect(costOfJson(text)).toBeLessThan(128 * MIB);
+  });
+
+  test("is at most so much a character, so that nobody needs to look at what is short", () => {
+    const pieces = ['"', ":", ",", "[", "{", "}", "]", "a", "\\", "1", "e", '":'];
+    for (let round = 0; round < 2000; round += 1) {
+      const text = Array.from({ length: 40 }, () => pieces[Math.floor(Math.random() * pieces.length)]).join(
+        "",
+      );
+      expect([text, costOfJson(text, true) <= text.length * MAX_COST_OF_CHAR]).toEqual([text, true]);
+    }
   });
 
   test("is found in a time that grows with the length alone", () => {

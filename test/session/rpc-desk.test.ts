@@ -116,6 +116,30 @@ describe("RpcDesk", () => {
     expect(reply?.[1]).toMatchObject({ type: "reply_error", error: { kind: "timeout" } });
   });
 
+  test("ends those that share a limit when it is over, each by its own name", async () => {
+    const limit = new TimeLimit(20);
+    const tools = createHostTools({
+      callTool: hang,
+      listServers: (signal) => hang({ server: "", tool: "", arguments: {} }, signal) as never,
+    });
+    const desk = new RpcDesk({
+      host: { tools, memory: createHostMemory(), sessions: NO_SESSIONS },
+      parse: parseRpc,
+      limit: () => limit,
+    });
+    const frames: RpcFrame[] = [
+      callFrame(1),
+      { type: "rpc", id: 2, method: "servers", params: {} },
+      callFrame(3),
+    ];
+    const replies = (await Promise.all(frames.map((frame) => ask(desk, frame)))).flat();
+    expect(replies.map(([, frame]) => ("error" in frame ? frame.error.message : undefined))).toEqual([
+      'the request "call_tool" took longer than it may',
+      'the request "servers" took longer than it may',
+      'the request "call_tool" took longer than it may',
+    ]);
+  });
+
   test("lets others take the place of a call while the user is asked, and counts no time then", async () => {
     const answered = Promise.withResolvers<void>();
     let asking = 0;

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { SessionRef } from "../../core/bridge-events.ts";
 import { escapeUnprintable } from "../../core/escaped-text.ts";
 import { SECRET_NAME } from "../../core/secrets.ts";
@@ -49,14 +49,16 @@ export function renderAuditLine(entry: AuditEntry, how: "hash" | "masked"): stri
     time: new Date(at).toISOString(),
     caller: session.caller.id,
     session: session.sessionId,
-    ...(requestId === undefined ? {} : { request: requestId }),
-    ...(executionId === undefined ? {} : { execution: executionId }),
+    request: requestId,
+    execution: executionId,
     server,
-    ...(tool === undefined ? { method } : { tool }),
+    method: tool === undefined ? method : undefined,
+    tool,
     ...describeArguments(entry, how),
     outcome,
-    ...(code === undefined ? {} : { code }),
-    ...(approval === undefined ? {} : { asked: approval.rule, answer: approval.answer }),
+    code,
+    asked: approval?.rule,
+    answer: approval?.answer,
     ms: Math.round(ms * 100) / 100,
   });
   return `${escapeUnprintable(line)}\n`; // who reads it does so in a terminal
@@ -65,7 +67,7 @@ export function renderAuditLine(entry: AuditEntry, how: "hash" | "masked"): stri
 function describeArguments({ arguments: args, mask }: AuditEntry, how: "hash" | "masked") {
   try {
     if (how === "masked") return { arguments: maskArguments(args, mask, MASKING) };
-    return { argumentsHash: createHash("sha256").update(canonicalJson(args)).digest("hex") };
+    return { argumentsHash: hash("sha256", canonicalJson(args), "hex") };
   } catch {
     return {}; // nested deeper than the stack has room for: no server gets that either
   }
