@@ -24,7 +24,7 @@ export class LineSplitter {
     return this.#held;
   }
 
-  /** Yields the lines that `chunk` completes. The bytes may be views of `chunk`: use them before the next push. */
+  /** Yields the lines that `chunk` completes. It keeps `chunk`, and the bytes of lines may be views of it. */
   *push(chunk: Uint8Array): Generator<SplitLine> {
     let start = 0;
     while (start < chunk.length) {
@@ -46,7 +46,9 @@ export class LineSplitter {
   }
 
   #hold(piece: Uint8Array): void {
-    this.#parts.push(piece.slice()); // the producer may reuse its buffer
+    // A view would keep all of its buffer in memory.
+    const isMost = piece.length * 2 > piece.buffer.byteLength;
+    this.#parts.push(isMost ? piece : piece.slice());
     this.#held += piece.length;
   }
 

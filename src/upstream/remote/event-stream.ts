@@ -8,6 +8,10 @@ import type { Reader } from "./read-body.ts";
 
 const CARRIAGE_RETURN = 0x0d;
 const LINE_FEED = 0x0a;
+const COLON = 0x3a;
+const SPACE = 0x20;
+const FIELDS: ReadonlySet<string> = new Set(["data", "event", "id", "retry"]);
+const MAX_NAME_BYTES = 8; // the longest, after a byte order mark
 /** The id of an event goes back to the server in a header; one that no header can carry is of no use. */
 const MAX_ID_BYTES = 8192;
 /** Whoever reads the stream looks at all of a piece in one go. */
@@ -81,7 +85,7 @@ async function* renderEvents(
     return place.grow(toBytes, signal);
   };
   const flush = (): string => {
-    const text = data.join("\n");
+    const text = data.length === 1 ? (data[0] ?? "") : data.join("\n"); // which would be a copy
     const isPassed = !isMessage || text === "";
     const events = data.length === 0 ? [] : isPassed ? [text] : filter.replace(text, bytes, place);
     const rendered = events.map((event, index) => renderEvent(index === 0 ? fields : [], event));
@@ -126,11 +130,10 @@ async function* renderEvents(
           }
         } else {
           await count(bytes);
-          const text = decoder.decode(line.bytes);
-          const [name, value] = splitField(text);
+          const { name, value } = splitField(line.bytes, decoder);
           if (name === "data") data.push(value);
-          else if (name === "id" && value.length <= MAX_ID_BYTES) fields.push(text);
-          else if (name === "event" || name === "retry") fields.push(text);
+          else if (name === "id" && value.length <= MAX_ID_BYTES) fields.push(`id: ${value}`);
+          else if (name === "event" || name === "retry") fields.push(`${name}: ${value}`);
           if (name === "event") isMessage = value === "" || value === "message";
         }
       }
@@ -145,10 +148,17 @@ async function* renderEvents(
   }
 }
 
-function splitField(line: string): readonly [name: string, value: string] {
-  const colon = line.indexOf(":");
-  if (colon === -1) return [line, ""];
-  return [line.slice(0, colon), line.slice(line[colon + 1] === " " ? colon + 2 : colon + 1)];
+/** The value is put into words by itself, so that a large one is there once. Nobody wants a field with another name. */
+function splitField(
+  line: Uint8Array,
+  decoder: TextDecoder,
+): { readonly name: string; readonly value: string } {
+  const colon = line.subarray(0, MAX_NAME_BYTES + 1).indexOf(COLON);
+  const isBare = colon === -1 && line.length <= MAX_NAME_BYTES;
+  if (colon === -1) return { name: isBare ? decoder.decode(line) : "", value: "" };
+  const start = line[colon + 1] === SPACE ? colon + 2 : colon + 1;
+  const name = decoder.decode(line.subarray(0, colon));
+  return { name, value: FIELDS.has(name) ? decoder.decode(line.subarray(start)) : "" };
 }
 
 function renderEvent(fields: readonly string[], data: string): string {
