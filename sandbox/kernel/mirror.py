@@ -3,38 +3,38 @@
 from __future__ import annotations
 
 import binascii
-import json
 import posix
-import re
 import stat
 import time
+from _collections import deque
 
 from . import walk
+from .notebook import NEW_FILE, Notebook, write_all
 from .results import MCPError, MCPTimeoutError, MemoryStoreError
 from .walk import MAX_FILES, signature, unlink
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Callable
 
     from .rpc import Rpc
 
 _open, _close, _read, _write, _fstat, _lstat = posix.open, posix.close, posix.read, posix.write, posix.fstat, posix.lstat
 _mkdir, _rmdir, _replace, _utime = posix.mkdir, posix.rmdir, posix.replace, posix.utime
-_statvfs, _random = posix.statvfs, posix.urandom
+_ftruncate, _lseek = posix.ftruncate, posix.lseek
+_statvfs = posix.statvfs
 _to_text, _from_text = binascii.b2a_base64, binascii.a2b_base64
-_dumps, _loads = json.dumps, json.loads
 _now = time.monotonic
 _isreg = stat.S_ISREG
-_is_staged = re.compile(r"\.sandpy-[0-9a-f]{24}").fullmatch
 _REGULAR = posix.O_RDONLY | posix.O_NOFOLLOW | posix.O_NONBLOCK | posix.O_CLOEXEC
-_NEW = posix.O_WRONLY | posix.O_CREAT | posix.O_EXCL | posix.O_NOFOLLOW | posix.O_CLOEXEC
 
 PIECE_BYTES = 3 * 1024 * 1024
+SMALL_BYTES = 64 * 1024  # such files are sent several at a time: the host waits for its disk with all of them at once
+MAX_UNDER_WAY = 16
+TOO_LONG = "/projects took too long"
 MAX_NOTES = 5
-# What the next process of this sandbox has to know. What user code writes there can only harm its own files.
-NOTEBOOK = "/tmp/.sandpy-projects.json"
-NEW_NOTEBOOK = f"{NOTEBOOK}.new"
+MAX_TRIES = 3
+MAX_COPIES = 100
 
 
 class Mirror:
@@ -43,15 +43,12 @@ class Mirror:
     def __init__(self, rpc: Rpc, folder: str) -> None:
         self.rpc = rpc
         self.folder = folder
-        self.known: dict[str, list[Any]] = {}  # by path: how it was here, and its version on the host
+        self.notebook = Notebook(folder)
+        self.known = self.notebook.known
         self.told: set[str] = set()
         self.notes: list[str] = []
         self.refused: dict[str, list[int]] = {}
         self.has_sent = False
-        # What is loaded grows under this name, which no file of the user's has.
-        self.staged = f".sandpy-{_random(12).hex()}"
-        self.is_staged = False  # whether the notebook says so, for the case that this process is killed
-        self.recall()
 
     # The host's side
 
@@ -59,7 +56,7 @@ class Mirror:
         """Writes what is new on the host, and removes what is gone there; what was changed here stays."""
         deadline = _now() + seconds
         listed = self.ask("project_list", {}, deadline)["files"]
-        view = walk.View(self.folder, self.note, self.staged)
+        view = walk.View(self.folder, self.note, self.notebook.staged)
         here = view.found
         self.refused.clear()  # there may be room now
         kept = set()
@@ -71,47 +68,46 @@ class Mirror:
                 if entry is not None and entry[1] == file["version"]:
                     continue
                 if path in here and (entry is None or here[path] != entry[0]):
-                    continue  # changed on both sides: it is sent, and the last one counts
+                    continue  # changed on both sides: it is sent, and the host says so
                 if entry is not None and path not in here and view.is_gone(path):
                     continue  # removed here meanwhile, which the end of the cell tells the host
-                self.load(file, deadline)
+                self.load(file, here.get(path), deadline)
             for path in [path for path in self.known if path not in kept]:
                 if path not in here and not view.is_gone(path):
                     continue  # taken for new once it is seen again, it would come back to the host
                 entry = self.known.pop(path)
-                if here.get(path) == entry[0]:
+                if here.get(path) == entry[0] == self.how(path):
                     self.discard(path)
         finally:
-            self.record()
+            self.notebook.record()
         return self.report()
 
-    def load(self, file: dict[str, Any], deadline: float) -> None:
-        """Writes one file as the host has it."""
+    def load(self, file: dict[str, Any], how: list[int] | None, deadline: float) -> None:
+        """Writes one file as the host has it; `how` is how the one was that it replaces."""
         path = file["path"]
         place = f"{self.folder}/{path}"
-        partial = f"{self.folder}/{self.staged}"
+        partial = f"{self.folder}/{self.notebook.staged}"
         try:
-            if not self.is_staged:
-                self.is_staged = self.record()
+            self.notebook.announce()
             self.make_folders(path)
-            handle = _open(partial, _NEW, 0o600)
+            handle = _open(partial, NEW_FILE, 0o600)
         except OSError as error:
             self.note(path, f"could not be loaded: {error.strerror}", "not loaded")
             return
         try:
             try:
-                done = 0
-                while done < file["bytes"]:
-                    piece = _from_text(self.ask("project_read", {"path": path, "offset": done}, deadline)["data"])
-                    if not piece:
-                        break  # it became shorter, which is a new version
-                    write_all(handle, piece)
-                    done += len(piece)
+                version = self.load_pieces(handle, file, deadline)
             finally:
                 _close(handle)
             _utime(partial, (file["modified_at"], file["modified_at"]))
+            loaded = _lstat(partial)
+            if self.how(path) != how:  # background code was faster
+                unlink(partial)
+                return
             _replace(partial, place)
-            self.known[path] = [signature(_lstat(place)), file["version"]]
+            now = _lstat(place)
+            same = (now.st_ino, now.st_mtime_ns, now.st_size) == (loaded.st_ino, loaded.st_mtime_ns, loaded.st_size)
+            self.known[path] = [signature(now) if same else [], version]
         except MCPTimeoutError:
             unlink(partial)
             raise
@@ -119,6 +115,33 @@ class Mirror:
             unlink(partial)
             reason = error.strerror if type(error) is OSError else str(error)
             self.note(path, f"could not be loaded: {reason}", "not loaded")
+
+    def load_pieces(self, handle: int, file: dict[str, Any], deadline: float) -> str:
+        """Writes what a file holds, all of it of one version, which is returned."""
+        path, version, done, total = file["path"], file["version"], 0, file["bytes"]
+        for _ in range(MAX_TRIES):
+            while done < total:
+                piece = self.ask("project_read", {"path": path, "offset": done}, deadline)
+                data = _from_text(piece["data"])
+                if (done and piece["version"] != version) or not data:
+                    break  # replaced meanwhile: from the start
+                version, total = piece["version"], piece["bytes"]
+                write_all(handle, data)
+                done += len(data)
+            if done >= total:
+                return str(version)
+            _ftruncate(handle, 0)
+            _lseek(handle, 0, 0)
+            done, total = 0, max(total, 1)
+        message = "it changes all the time"
+        raise MemoryStoreError(message)
+
+    def how(self, path: str) -> list[int] | None:
+        """Returns how a file is here now, None where there is none."""
+        try:
+            return signature(_lstat(f"{self.folder}/{path}"))
+        except OSError:
+            return None
 
     def make_folders(self, path: str) -> None:
         """Makes the folders of a file that are missing."""
@@ -146,7 +169,7 @@ class Mirror:
     def send(self, seconds: float) -> str:
         """Sends what changed here since the last time, and what was removed."""
         deadline = _now() + seconds
-        view = walk.View(self.folder, self.note, self.staged)
+        view = walk.View(self.folder, self.note, self.notebook.staged)
         here = view.found
         changed = [path for path, how in here.items() if path not in self.known or self.known[path][0] != how]
         changed = [path for path in changed if self.refused.get(path) != here[path]]
@@ -154,44 +177,84 @@ class Mirror:
         self.has_sent = bool(changed or gone)
         if self.has_sent:
             try:
-                again = [path for path in changed if not self.keep(path, deadline, bool(gone))]
+                again = self.keep_all(changed, deadline, bool(gone))
                 for path in gone:
                     self.remove(path, deadline)
-                for path in again if gone else ():  # there is more room now, or a file in the place of a folder
-                    self.keep(path, deadline, False)
+                if gone:  # there is more room now, or a file in the place of a folder
+                    self.keep_all(again, deadline, False)
             except MCPTimeoutError:
                 self.note("", "took too long to be kept; the next call goes on with it")
             finally:
-                self.record()
+                self.notebook.record()
         return self.report()
 
-    def keep(self, path: str, deadline: float, again: bool) -> bool:
-        """Sends one file; `again`: where it is refused it is tried once more, and nothing is said yet."""
+    def keep_all(self, paths: list[str], deadline: float, again: bool) -> list[str]:
+        """Sends files. With `again`, those that are refused are to be tried once more: they are returned, and nothing is said
+        yet."""
+        refused = []
+        under_way: deque[tuple[str, list[int], Any]] = deque()
+
+        def settle() -> None:
+            path, how, call = under_way.popleft()
+            if not self.settle(path, how, lambda: self.wait(call, deadline), deadline, again):
+                refused.append(path)
+
+        try:
+            for path in paths:
+                handle, how = self.open_file(path)
+                if handle < 0:
+                    continue
+                try:
+                    if how[3] <= SMALL_BYTES:
+                        call = self.send_small(handle, path, how[3])
+                        if call is not None:
+                            under_way.append((path, how, call))
+                    elif not self.settle(
+                        path, how, lambda h=handle, p=path, t=how[3]: self.send_pieces(h, p, t, deadline), deadline, again
+                    ):
+                        refused.append(path)
+                except OSError as error:
+                    self.note(path, f"can not be read: {error.strerror}")
+                finally:
+                    _close(handle)
+                while len(under_way) >= MAX_UNDER_WAY:
+                    settle()
+            while under_way:
+                settle()
+        finally:
+            for _, _, call in under_way:
+                call.close()  # nobody waits for these any more
+        return refused
+
+    def open_file(self, path: str) -> tuple[int, list[int]]:
+        """Opens a file that is to be sent and says how it is; -1 where it cannot be, which is told."""
         try:
             path.encode()
         except UnicodeError:
             self.note(ascii(path), "its name is not UTF-8")
-            return True
+            return -1, []
+        handle = -1
         try:
             handle = _open(f"{self.folder}/{path}", _REGULAR)
+            facts = _fstat(handle)
+            how = signature(facts)
+            disk = _statvfs(self.folder)
         except OSError as error:
             self.note(path, f"can not be read: {error.strerror}")
-            return True
-        try:
-            facts = _fstat(handle)
-            how, total = signature(facts), facts.st_size
-            disk = _statvfs(self.folder)
-            if not _isreg(facts.st_mode):
-                return True
-            if total > disk.f_blocks * disk.f_frsize:  # only holes can be larger than the disk that they are on
+        else:
+            if _isreg(facts.st_mode) and facts.st_size <= disk.f_blocks * disk.f_frsize:
+                return handle, how
+            if _isreg(facts.st_mode):  # only holes can be larger than the disk that they are on
                 self.refused[path] = how
-                self.note(path, f"has {total} bytes, more than /projects may hold")
-                return True
-            file = self.send_pieces(handle, path, total, deadline)
-            if file is not False:
-                self.known[path] = [how, file["version"] if file else ""]
-                self.refused.pop(path, None)
-            return True
+                self.note(path, f"has {facts.st_size} bytes, more than /projects may hold")
+        if handle >= 0:
+            _close(handle)
+        return -1, []
+
+    def settle(self, path: str, how: list[int], finish: Callable[[], Any], deadline: float, again: bool) -> bool:
+        """Takes the answer to what was sent; False where it is to be tried once more."""
+        try:
+            answer = finish()
         except MCPTimeoutError:
             raise
         except (MCPError, MemoryStoreError) as error:
@@ -199,31 +262,79 @@ class Mirror:
                 if isinstance(error, MemoryStoreError):
                     self.refused[path] = how
                 self.note(path, str(error))
-            return False
+            return not again
         except OSError as error:
             self.note(path, f"can not be read: {error.strerror}")
             return True
-        finally:
-            _close(handle)
+        if answer is None:
+            return True  # it became shorter meanwhile: it is sent anew the next time
+        if answer["changed"]:
+            self.part(path, deadline)
+            return True
+        self.known[path] = [how, answer["file"]["version"] if answer["file"] else ""]
+        self.refused.pop(path, None)
+        return True
+
+    def send_small(self, handle: int, path: str, total: int) -> Any:
+        """Begins to send a file whole; None where it became shorter meanwhile."""
+        data = b""
+        while len(data) < total:
+            piece = _read(handle, total - len(data))
+            if not piece:
+                return None
+            data += piece
+        return self.rpc.request("project_write", self.piece(path, 0, total, data), "/projects")
 
     def send_pieces(self, handle: int, path: str, total: int, deadline: float) -> Any:
-        """Sends what a file holds; False where it became shorter meanwhile: it is sent anew the next time."""
+        """Sends what a file holds piece by piece; None where it became shorter meanwhile."""
         done = 0
         while True:
-            piece = _read(handle, min(PIECE_BYTES, total - done)) if total else b""
-            if total and not piece:
-                return False
-            params = {"path": path, "offset": done, "total": total, "data": _to_text(piece, newline=False).decode()}
-            file = self.ask("project_write", params, deadline)["file"]
-            done += len(piece)
+            data = _read(handle, min(PIECE_BYTES, total - done))
+            if not data:
+                return None
+            answer = self.ask("project_write", self.piece(path, done, total, data), deadline)
+            done += len(data)
             if done >= total:
-                return file
+                return answer
+
+    def piece(self, path: str, done: int, total: int, data: bytes) -> dict[str, Any]:
+        """Makes the parameters of one piece."""
+        text = _to_text(data, newline=False).decode()
+        return {"path": path, "offset": done, "total": total, "base": self.base(path), "data": text}
+
+    def base(self, path: str) -> str:
+        """Returns the version on the host that what is here was made from."""
+        return str(self.known[path][1]) if path in self.known else ""
+
+    def part(self, path: str, deadline: float) -> None:
+        """Keeps a file beside the one of the host, which somebody else changed: that one comes with the next call."""
+        folder, _, name = path.rpartition("/")
+        stem, dot, ending = name.rpartition(".")
+        if not stem:
+            stem, dot, ending = name, "", ""
+        prefix = f"{folder}/" if folder and path.split("/")[0] != "memory" else ""
+        reason = "somebody else changed it meanwhile, and their version is there"
+        for number in range(1, MAX_COPIES):
+            copy = f"{prefix}{stem}.conflict-{number}{dot}{ending}"
+            if copy in self.known or self.how(copy) is not None:
+                continue
+            try:
+                _replace(f"{self.folder}/{path}", f"{self.folder}/{copy}")
+            except OSError as error:
+                self.note(path, f"{reason}; this one could not be put aside: {error.strerror}")
+                return
+            self.known.pop(path, None)
+            self.note(path, reason, f"kept as {self.folder}/{copy}")
+            self.keep_all([copy], deadline, False)
+            return
 
     def remove(self, path: str, deadline: float) -> None:
         """Has a file removed on the host."""
         try:
-            self.ask("project_remove", {"path": path}, deadline)
+            answer = self.ask("project_remove", {"path": path, "base": self.base(path)}, deadline)
             self.known.pop(path, None)
+            if answer["changed"]:
+                self.note(path, "somebody else changed it meanwhile", "not removed")
         except MCPTimeoutError:
             raise
         except (MCPError, MemoryStoreError) as error:
@@ -233,11 +344,17 @@ class Mirror:
 
     def ask(self, method: str, params: dict[str, Any], deadline: float) -> Any:
         """Asks the host, and waits until the deadline."""
+        if _now() >= deadline:
+            raise MCPTimeoutError(TOO_LONG)
+        return self.wait(self.rpc.request(method, params, "/projects"), deadline)
+
+    def wait(self, call: Any, deadline: float) -> Any:
+        """Waits for an answer until the deadline."""
         left = deadline - _now()
         if left <= 0:
-            message = "/projects took too long"
-            raise MCPTimeoutError(message)
-        return self.rpc.request(method, params, "/projects").result(left)
+            call.close()
+            raise MCPTimeoutError(TOO_LONG)
+        return call.result(left)
 
     def note(self, path: str, reason: str, what: str = "not kept") -> None:
         """Takes note of something to be told, once."""
@@ -251,46 +368,3 @@ class Mirror:
         notes, self.notes = self.notes, []
         more = [f"… and {len(notes) - MAX_NOTES} more of /projects"] if len(notes) > MAX_NOTES else []
         return "".join(f"{note}\n" for note in (*notes[:MAX_NOTES], *more))
-
-    def recall(self) -> None:
-        """Takes over what the process before this one knew."""
-        try:
-            handle = _open(NOTEBOOK, _REGULAR)
-        except OSError:
-            return
-        try:
-            parts = []
-            while piece := _read(handle, PIECE_BYTES):
-                parts.append(piece)
-            left = _loads(b"".join(parts))
-            self.known = {str(path): [list(how), str(version)] for path, (how, version) in left["known"].items()}
-            if _is_staged(left["staged"]):
-                unlink(f"{self.folder}/{left['staged']}")
-        except (OSError, ValueError, TypeError, AttributeError, KeyError):
-            self.known = {}  # what is here counts as new
-        finally:
-            _close(handle)
-
-    def record(self) -> bool:
-        """Leaves what is known to the process after this one; returns whether there was room."""
-        text = _dumps({"staged": self.staged, "known": self.known}).encode()
-        unlink(NEW_NOTEBOOK)
-        try:
-            handle = _open(NEW_NOTEBOOK, _NEW, 0o600)
-            try:
-                write_all(handle, text)
-            finally:
-                _close(handle)
-            _replace(NEW_NOTEBOOK, NOTEBOOK)
-            return True
-        except OSError:  # no room: what is here counts as new to the next process
-            unlink(NEW_NOTEBOOK)
-            unlink(NOTEBOOK)
-            return False
-
-
-def write_all(handle: int, data: bytes) -> None:
-    """Writes all of it. Raises OSError."""
-    rest = memoryview(data)
-    while rest:
-        rest = rest[_write(handle, rest) :]

@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
+import type { BigIntStats } from "node:fs";
 import { chown, link, lstat, open, readdir, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fateOf, ownIdentity, type ProcessIdentity } from "./process-identity.ts";
@@ -36,18 +37,22 @@ export interface ReplaceOptions {
   readonly mode?: number;
   /** Fails with `EEXIST` where there is something at that path already, and leaves it alone. */
   readonly isNew?: boolean;
+  /** Is called once the content is on the disk, with what puts it in its place; where that is not called, all stays. */
+  readonly put?: (move: () => Promise<void>) => Promise<void>;
 }
 
 /**
  * Writes a file in one step, which only its owner can read unless a mode is given: who reads sees the old content or the new, also after a crash
- * at any time. When it resolves the content is on the disk. Rejects with what the system says, the old content intact.
+ * at any time. When it resolves the content is on the disk; it says how the file is. Rejects with what the system says, the
+ * old content intact.
  */
 export async function replaceFile(
   path: string,
   content: string | Uint8Array,
-  { owner, mode, isNew = false }: ReplaceOptions = {},
-): Promise<void> {
+  { owner, mode, isNew = false, put = (move) => move() }: ReplaceOptions = {},
+): Promise<BigIntStats> {
   const temporary = join(dirname(path), newTemporary());
+  let facts: BigIntStats;
   try {
     const handle = await open(temporary, "wx", 0o600);
     try {
@@ -55,16 +60,17 @@ export async function replaceFile(
       if (owner !== undefined) await handle.chown(owner.uid, owner.gid);
       if (mode !== undefined) await handle.chmod(mode);
       await handle.sync();
+      facts = await handle.stat({ bigint: true });
     } finally {
       await handle.close();
     }
-    if (isNew) await moveToNew(temporary, path);
-    else await rename(temporary, path);
+    await put(() => (isNew ? moveToNew(temporary, path) : rename(temporary, path)));
   } catch (error) {
     await rm(temporary, { force: true });
     throw error;
   }
   await syncFolder(dirname(path));
+  return facts;
 }
 
 /** Removes a file for good: it does not come back after a crash. Resolves with whether there was one. */
@@ -142,11 +148,40 @@ async function syncFolder(folder: string): Promise<void> {
   try {
     const handle = await open(folder, "r");
     try {
-      await handle.sync();
+      const { dev, ino } = await handle.stat({ bigint: true });
+      await syncTogether(`${dev}-${ino}`, () => handle.sync());
     } finally {
       await handle.close();
     }
   } catch (error) {
     if (!NO_FOLDER_SYNC.has((error as NodeJS.ErrnoException).code ?? "")) throw error;
   }
+}
+
+interface Sync {
+  readonly running: Promise<void>;
+  next: Promise<void> | undefined;
+}
+
+const syncs = new Map<string, Sync>();
+
+/** Those who ask while one is under way share the next: it takes what all of them wrote. */
+function syncTogether(key: string, sync: () => Promise<void>): Promise<void> {
+  const known = syncs.get(key);
+  if (known !== undefined) {
+    known.next ??= known.running.catch(() => undefined).then(() => start(key, sync));
+    return known.next;
+  }
+  return start(key, sync);
+}
+
+function start(key: string, sync: () => Promise<void>): Promise<void> {
+  const running = sync();
+  const entry: Sync = { running, next: undefined };
+  syncs.set(key, entry);
+  const forget = () => {
+    if (entry.next === undefined && syncs.get(key) === entry) syncs.delete(key);
+  };
+  running.then(forget, forget);
+  return running;
 }

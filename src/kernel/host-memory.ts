@@ -56,6 +56,18 @@ export interface FilePiece {
   readonly data: string;
 }
 
+/** A piece that was asked for: of which version of the file it is, and how long that is. */
+export interface ReadPiece extends FilePiece {
+  readonly version: string;
+  readonly bytes: number;
+}
+
+/** One to be kept: how long the file is, and the version that it is to replace; "" for none. */
+export interface NewPiece extends FilePiece {
+  readonly total: number;
+  readonly base: string;
+}
+
 /**
  * What Python may keep on the host. `memory` implements it, one for each session; those of one caller share what is kept.
  * Methods reject with a BridgeError of a `MEMORY_*` code, or `LIMIT_EXCEEDED`, and stop early when `signal` aborts.
@@ -88,13 +100,17 @@ export interface HostMemory {
   readProjectFile(
     file: { readonly path: string; readonly offset: number },
     signal: AbortSignal,
-  ): Promise<FilePiece>;
-  /** Pieces come in order from offset 0; with the last, of which `total` is the end, the file is replaced at once. */
-  writeProjectFile(
-    piece: FilePiece & { readonly total: number },
+  ): Promise<ReadPiece>;
+  /**
+   * Pieces come in order from offset 0; with the last, of which `total` is the end, the file is replaced at once. Resolves
+   * with "changed" where the file is not of the version `base` any more, has another content, and was left alone.
+   */
+  writeProjectFile(piece: NewPiece, signal: AbortSignal): Promise<ProjectFile | "changed" | null>;
+  /** `false` where the file is not of that version any more, and was left alone. */
+  removeProjectFile(
+    file: { readonly path: string; readonly base: string },
     signal: AbortSignal,
-  ): Promise<ProjectFile | null>;
-  removeProjectFile(path: string, signal: AbortSignal): Promise<void>;
+  ): Promise<boolean>;
   /** The Python process that held what is held is gone, or the session is. */
   releaseAll(): Promise<void>;
 }

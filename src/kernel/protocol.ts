@@ -187,7 +187,8 @@ export type MemoryValue =
   | (Lease & { readonly source: string })
   | ProjectList
   | FilePiece
-  | { readonly file: ProjectFile | null }
+  | { readonly file: ProjectFile | null; readonly changed: boolean }
+  | { readonly changed: boolean }
   | Readonly<Record<string, never>>;
 
 /** Settings that travel with the Python sources; see `docs/protocol.md`, "Start". */

@@ -8,6 +8,7 @@ const MAX_PIECE_CHARS = Math.ceil((4 * 1024 * 1024) / 3) * 4;
 const text = z.string();
 const path = z.string().min(1).max(4096);
 const count = z.int().nonnegative();
+const base = z.string().max(128);
 const lease = z.string().min(1).max(64);
 
 export const memoryRequests = [
@@ -27,7 +28,7 @@ export const memoryRequests = [
   z.object({ method: z.literal("project_read"), params: z.object({ path, offset: count }) }),
   z.object({
     method: z.literal("project_write"),
-    params: z.object({ path, offset: count, total: count, data: z.string().max(MAX_PIECE_CHARS) }),
+    params: z.object({ path, offset: count, total: count, base, data: z.string().max(MAX_PIECE_CHARS) }),
   }),
-  z.object({ method: z.literal("project_remove"), params: z.object({ path }) }),
+  z.object({ method: z.literal("project_remove"), params: z.object({ path, base }) }),
 ] as const;

@@ -30,6 +30,7 @@ import measure from "../../sandbox/kernel/measure.py" with { type: "text" };
 import memory from "../../sandbox/kernel/memory.py" with { type: "text" };
 import mirror from "../../sandbox/kernel/mirror.py" with { type: "text" };
 import names from "../../sandbox/kernel/names.py" with { type: "text" };
+import notebook from "../../sandbox/kernel/notebook.py" with { type: "text" };
 import origin from "../../sandbox/kernel/origin.py" with { type: "text" };
 import outlet from "../../sandbox/kernel/outlet.py" with { type: "text" };
 import parameters from "../../sandbox/kernel/parameters.py" with { type: "text" };
@@ -108,6 +109,7 @@ const FILES: Readonly<Record<string, string>> = {
   "picture.py": picture,
   "pretty.py": pretty,
   "process.py": processes,
+  "notebook.py": notebook,
   "projects.py": projects,
   "rehearsal.py": rehearsal,
   "relay.py": relay,

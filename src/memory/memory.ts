@@ -54,7 +54,7 @@ export function createMemory(options: MemoryOptions): Memory {
       memories: new MemoryStore(root, usage),
       tools: new ToolsFile(root, usage),
     };
-    const projects = new ProjectFiles(root, usage, new EntryFiles(entries, usage));
+    const projects = new ProjectFiles(root, usage, new EntryFiles(entries, usage), locks);
     const kept: Kept = { ...entries, projects };
     callers.set(caller.id, kept);
     const [oldest = ""] = callers.keys();

@@ -2,14 +2,15 @@ import { randomUUID } from "node:crypto";
 import { BridgeError } from "../core/errors.ts";
 import { Slots } from "../core/slots.ts";
 import type {
-  FilePiece,
   HostMemory,
   Lease,
   Memory,
   MemoryInfo,
   MemoryList,
+  NewPiece,
   ProjectFile,
   ProjectList,
+  ReadPiece,
 } from "../kernel/host-memory.ts";
 import { checkKey, checkMetadata, checkValue } from "./checks.ts";
 import { refuse } from "./faults.ts";
@@ -118,22 +119,26 @@ export class SessionMemory implements HostMemory {
   readProjectFile(
     file: { readonly path: string; readonly offset: number },
     _signal: AbortSignal,
-  ): Promise<FilePiece> {
+  ): Promise<ReadPiece> {
     return this.#kept.projects.read(file);
   }
 
-  async writeProjectFile(
-    piece: FilePiece & { readonly total: number },
-    signal: AbortSignal,
-  ): Promise<ProjectFile | null> {
+  async writeProjectFile(piece: NewPiece, signal: AbortSignal): Promise<ProjectFile | "changed" | null> {
     const { projects } = this.#kept;
-    if (piece.offset === 0) await projects.admit(piece.path, piece.total); // before there is a place in memory for it
-    const content = this.#upload.take(piece);
-    return content === undefined ? null : projects.write(piece.path, content, signal);
+    const content = wholeOf(piece) ?? (await this.#gather(piece));
+    return content === undefined ? null : projects.write(piece, content, signal);
   }
 
-  removeProjectFile(path: string, signal: AbortSignal): Promise<void> {
-    return this.#kept.projects.remove(path, signal);
+  removeProjectFile(
+    file: { readonly path: string; readonly base: string },
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    return this.#kept.projects.remove(file, signal);
+  }
+
+  async #gather(piece: NewPiece): Promise<Buffer | undefined> {
+    if (piece.offset === 0) await this.#kept.projects.admit(piece.path, piece.total); // before there is a place in memory for it
+    return this.#upload.take(piece);
   }
 
   async #hold<T>(
@@ -199,6 +204,13 @@ export class SessionMemory implements HostMemory {
       "Do the slow work before the update, and let the function only put the new value together.",
     );
   }
+}
+
+/** The content of a file that is small enough for one piece: many of them may be sent at once. */
+function wholeOf({ offset, total, data }: NewPiece): Buffer | undefined {
+  if (offset !== 0 || data.length < total) return undefined;
+  const piece = Buffer.from(data, "base64");
+  return piece.length === total ? piece : undefined;
 }
 
 function render(found: StoredMemory | undefined): Memory | null {

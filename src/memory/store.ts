@@ -115,16 +115,17 @@ export class MemoryStore {
     const text = renderRecord(record);
     const bytes = Buffer.byteLength(text);
     const doing = `saving the memory ${shown(key)}`;
-    await this.#usage.admit(doing, { before: before?.bytes, after: bytes });
-    try {
-      const write = (name: string) =>
-        replaceFile(join(this.#root.memories, name), text, { owner, isNew: before === undefined });
-      if (before === undefined) await firstFree(await this.#freeNames(key), write);
-      else await write(before.name);
-    } catch (error) {
-      throw fromSystem(error, doing, this.#root.memories);
-    }
-    this.#usage.changed(before?.bytes, bytes);
+    await this.#usage.grow(doing, { before: before?.bytes, after: bytes }, async () => {
+      try {
+        const write = (name: string) =>
+          replaceFile(join(this.#root.memories, name), text, { owner, isNew: before === undefined });
+        if (before === undefined) await firstFree(await this.#freeNames(key), write);
+        else await write(before.name);
+      } catch (error) {
+        throw fromSystem(error, doing, this.#root.memories);
+      }
+      this.#usage.changed(before?.bytes, bytes);
+    });
     return describe({ bytes, record });
   }
 
@@ -207,7 +208,7 @@ export class MemoryStore {
 }
 
 /** Writes under the first name that nothing else has. */
-async function firstFree(names: readonly string[], write: (name: string) => Promise<void>): Promise<void> {
+async function firstFree(names: readonly string[], write: (name: string) => Promise<unknown>): Promise<void> {
   for (const name of names) {
     try {
       await write(name);

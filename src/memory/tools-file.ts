@@ -31,13 +31,14 @@ export class ToolsFile {
     }
     const owner = await this.#root.prepare();
     const before = (await this.#load())?.bytes;
-    await this.#usage.admit("saving the tools", { before, after });
-    try {
-      await replaceFile(this.#root.toolsFile, source, { owner });
-    } catch (error) {
-      throw fromSystem(error, "saving the tools", this.#root.toolsFile);
-    }
-    this.#usage.changed(before, after);
+    await this.#usage.grow("saving the tools", { before, after }, async () => {
+      try {
+        await replaceFile(this.#root.toolsFile, source, { owner });
+      } catch (error) {
+        throw fromSystem(error, "saving the tools", this.#root.toolsFile);
+      }
+      this.#usage.changed(before, after);
+    });
   }
 
   async #load() {

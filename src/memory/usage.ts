@@ -6,10 +6,17 @@ import { MAX_FILES } from "./limits.ts";
 
 /** What other bridges write is seen after this at the latest. */
 const MAX_AGE_MS = 5000;
+/** Counting again takes at most this share of the time, also for one who asks for room without end where there is none. */
+const MAX_SHARE = 20;
+const MIN_AGE_MS = 50;
+/** What is looked at, folders too: beyond that, there is no room for more. */
+const MAX_ENTRIES = 4 * MAX_FILES;
+const AT_ONCE = 64;
 const NAMED = 3;
 
 interface Count {
   readonly at: number;
+  readonly tookMs: number;
   bytes: number;
   files: number;
   readonly largest: readonly { readonly path: string; readonly bytes: number }[];
@@ -26,7 +33,11 @@ export class Usage {
   readonly #folder: string;
   readonly #quotaBytes: number;
   #count: Count | undefined;
+  #counting: Promise<void> | undefined;
   #changes = 0;
+  /** What is being written just now: room that is taken. */
+  #growingBytes = 0;
+  #growingFiles = 0;
 
   /** `folder` is all that counts, with what is in it. */
   constructor(folder: string, quotaBytes: number) {
@@ -39,8 +50,11 @@ export class Usage {
     const { before, after } = growth;
     const more = after - (before ?? 0);
     if (more <= 0 && before !== undefined) return; // what does not grow is no worse than it was
-    if (this.#count === undefined || performance.now() - this.#count.at > MAX_AGE_MS) await this.#recount();
-    if (!this.#hasRoom(growth)) await this.#recount(); // something may have been deleted meanwhile
+    if (this.#ageMs > MAX_AGE_MS) await this.#recount();
+    if (this.#hasRoom(growth)) return;
+    const { tookMs = 0 } = this.#count ?? {};
+    // Something may have been deleted meanwhile.
+    if (this.#ageMs > Math.max(MIN_AGE_MS, tookMs * MAX_SHARE)) await this.#recount();
     if (this.#hasRoom(growth)) return;
     const { bytes = 0, files = 0, largest = [] } = this.#count ?? {};
     const kept = largest.map((file) => `${JSON.stringify(file.path)} (${size(file.bytes)})`).join(", ");
@@ -54,6 +68,26 @@ export class Usage {
       `${doing} needs ${size(more)} more, but ${size(bytes)} of the ${size(this.#quotaBytes)} of /projects are in use`,
       `Delete what is not needed${kept === "" ? "" : `; the largest files are ${kept}`}. The user can raise MCP_BRIDGE_PROJECTS_QUOTA.`,
     );
+  }
+
+  /** Does what makes a file grow, while the room for it is held: many may be written at once. Rejects as {@link admit}. */
+  async grow<T>(doing: string, growth: Growth, work: () => Promise<T>): Promise<T> {
+    await this.admit(doing, growth);
+    const { before, after } = growth;
+    const bytes = Math.max(after - (before ?? 0), 0);
+    const files = before === undefined ? 1 : 0;
+    this.#growingBytes += bytes;
+    this.#growingFiles += files;
+    try {
+      return await work();
+    } finally {
+      this.#growingBytes -= bytes;
+      this.#growingFiles -= files;
+    }
+  }
+
+  get #ageMs(): number {
+    return performance.now() - (this.#count?.at ?? -Infinity);
   }
 
   /** How often this process changed something. */
@@ -72,31 +106,68 @@ export class Usage {
   #hasRoom({ before, after }: Growth): boolean {
     const { bytes, files } = this.#count ?? { bytes: 0, files: 0 };
     const isOneMore = before === undefined;
-    return bytes + after - (before ?? 0) <= this.#quotaBytes && (!isOneMore || files < MAX_FILES);
+    const wouldBe = bytes + this.#growingBytes + after - (before ?? 0);
+    return wouldBe <= this.#quotaBytes && (!isOneMore || files + this.#growingFiles < MAX_FILES);
   }
 
-  async #recount(): Promise<void> {
-    const found: { path: string; bytes: number }[] = [];
+  /** Those who ask at once share it. */
+  #recount(): Promise<void> {
+    this.#counting ??= this.#countAll().finally(() => {
+      this.#counting = undefined;
+    });
+    return this.#counting;
+  }
+
+  async #countAll(): Promise<void> {
     const at = performance.now();
+    const walk: Walk = { files: 0, bytes: 0, largest: [], left: MAX_ENTRIES };
     try {
-      const entries = await readdir(this.#folder, { recursive: true, withFileTypes: true });
-      for (const entry of entries) {
-        if (entry.isDirectory() || isTemporary(entry.name)) continue;
-        const path = join(entry.parentPath, entry.name);
-        const facts = await lstat(path).catch(() => undefined); // removed meanwhile
-        if (facts !== undefined) found.push({ path: path.slice(this.#folder.length + 1), bytes: facts.size });
-      }
+      await countFolder(this.#folder, "", walk);
     } catch (error) {
       throw fromSystem(error, "measuring what is kept", this.#folder);
     }
-    found.sort((some, other) => other.bytes - some.bytes);
-    this.#count = {
-      at,
-      bytes: found.reduce((sum, { bytes }) => sum + bytes, 0),
-      files: found.length,
-      largest: found.slice(0, NAMED),
-    };
+    const { bytes, files, largest, left } = walk;
+    const tookMs = performance.now() - at;
+    this.#count = { at, tookMs, bytes, files: left < 0 ? Math.max(files, MAX_FILES) : files, largest };
   }
+}
+
+interface Walk {
+  files: number;
+  bytes: number;
+  largest: readonly { readonly path: string; readonly bytes: number }[];
+  /** How many entries may still be looked at; below zero there were more. */
+  left: number;
+}
+
+async function countFolder(folder: string, prefix: string, walk: Walk): Promise<void> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
+    if (prefix !== "" && (error.code === "ENOENT" || error.code === "EACCES")) return []; // removed, or the user's own matter
+    throw error;
+  });
+  for (let at = 0; at < entries.length && walk.left >= 0; at += AT_ONCE) {
+    const some = entries.slice(at, at + AT_ONCE);
+    walk.left -= some.length;
+    const files = some.filter((entry) => !entry.isDirectory() && !isTemporary(entry.name));
+    await Promise.all(files.map(({ name }) => countFile(join(folder, name), `${prefix}${name}`, walk)));
+    for (const entry of some) {
+      if (entry.isDirectory() && walk.left >= 0)
+        await countFolder(join(folder, entry.name), `${prefix}${entry.name}/`, walk);
+    }
+  }
+}
+
+async function countFile(place: string, path: string, walk: Walk): Promise<void> {
+  const facts = await lstat(place).catch(() => undefined); // removed meanwhile
+  if (facts === undefined) return;
+  const bytes = facts.size;
+  walk.files += 1;
+  walk.bytes += bytes;
+  const least = walk.largest.length < NAMED ? -1 : (walk.largest.at(-1)?.bytes ?? -1);
+  if (bytes <= least) return;
+  walk.largest = [...walk.largest, { path, bytes }]
+    .sort((some, other) => other.bytes - some.bytes)
+    .slice(0, NAMED);
 }
 
 function size(bytes: number): string {

@@ -68,13 +68,13 @@ export const MEMORY_METHODS: { readonly [M in MemoryMethod]: RpcMethod<M, HostMe
   },
   project_write: {
     label: ({ path }) => `saving the file ${quote(path)}`,
-    serve: async (memory, piece, signal) => ({ file: await memory.writeProjectFile(piece, signal) }),
+    serve: async (memory, piece, signal) => {
+      const file = await memory.writeProjectFile(piece, signal);
+      return file === "changed" ? { file: null, changed: true } : { file, changed: false };
+    },
   },
   project_remove: {
     label: ({ path }) => `removing the file ${quote(path)}`,
-    serve: async (memory, { path }, signal) => {
-      await memory.removeProjectFile(path, signal);
-      return {};
-    },
+    serve: async (memory, file, signal) => ({ changed: !(await memory.removeProjectFile(file, signal)) }),
   },
 };

@@ -18,7 +18,10 @@ const PATIENCE_MS = 10_000;
 
 async function waitUntil(condition: () => Promise<boolean>): Promise<void> {
   const deadline = performance.now() + PATIENCE_MS;
-  while (!(await condition())) expect(performance.now()).toBeLessThan(deadline);
+  while (!(await condition())) {
+    expect(performance.now()).toBeLessThan(deadline);
+    await Bun.sleep(5);
+  }
 }
 
 const kept = (home: TestHome, path = "") => join(home.path, "MCPs/user_tools", path);
@@ -226,4 +229,34 @@ test("KEP-2: no file of the user's is taken for one of ours that is half written
     for (const name of [...names, "from-host.sandpy-part"]) expect(text).toContain(`'${name}'`);
   }
   expect(readdirSync(kept(home)).sort()).toEqual([...names, "from-host.sandpy-part", "memory"].sort());
+});
+
+test("KEP-11: where two change one file both are kept, and the one that comes second is told once", async () => {
+  using home = createHome();
+  await using one = await startBridge({ home });
+  await using other = await startBridge({ home });
+  await one.python('open("/projects/notes.txt", "w").write("first")');
+  await waitUntil(async () =>
+    (await other.python('import os; os.path.exists("/projects/notes.txt")')).text.includes("True"),
+  );
+  // The other session's call lies within this one's.
+  const slow = one.python(`
+import time
+open("/projects/notes.txt", "w").write("mine")
+save_memory("written", 1)
+while not memory_exists("go on"): time.sleep(0.02)`);
+  await waitUntil(async () => existsSync(kept(home, "memory/written.json")));
+  await other.python('open("/projects/notes.txt", "w").write("theirs")');
+  await other.python('save_memory("go on", 1)');
+  const { text } = await slow;
+  expect(text).toContain(
+    "kept as /projects/notes.conflict-1.txt: /projects/notes.txt: somebody else changed it",
+  );
+  expect(readFileSync(kept(home, "notes.txt"), "utf8")).toBe("theirs");
+  expect(readFileSync(kept(home, "notes.conflict-1.txt"), "utf8")).toBe("mine");
+  const next = await one.python(
+    'print(open("/projects/notes.txt").read(), open("/projects/notes.conflict-1.txt").read())',
+  );
+  expect(next.text).toContain("theirs mine");
+  expect(next.text).not.toContain("somebody else");
 });

@@ -27,14 +27,24 @@ export class EntryFiles {
     return parts[0] === FOLDER || (parts.length === 1 && parts[0] === TOOLS);
   }
 
-  async write(parts: readonly string[], content: Buffer, signal: AbortSignal): Promise<void> {
+  /** `isNow` says, once nobody else can change it, whether it still may be written; resolves with whether it was. */
+  async write(
+    parts: readonly string[],
+    content: Buffer,
+    isNow: () => Promise<boolean>,
+    signal: AbortSignal,
+  ): Promise<boolean> {
     const text = decode(parts, content);
     if (parts[0] !== FOLDER) {
-      await withSubject(this.#kept, null, signal, () => this.#kept.tools.write(text));
-      return;
+      return withSubject(this.#kept, null, signal, async () => {
+        if (!(await isNow())) return false;
+        await this.#kept.tools.write(text);
+        return true;
+      });
     }
     const record = readRecord(parts, text);
-    await withSubject(this.#kept, { key: record.key }, signal, async () => {
+    return withSubject(this.#kept, { key: record.key }, signal, async () => {
+      if (!(await isNow())) return false;
       const before = await this.#kept.memories.find(record.key);
       if (before !== undefined && before.name !== parts[1]) {
         throw refuse(
@@ -42,22 +52,30 @@ export class EntryFiles {
         );
       }
       await this.#kept.memories.restore(record);
+      return true;
     });
   }
 
-  async remove(parts: readonly string[], signal: AbortSignal): Promise<void> {
+  /** As {@link write}. */
+  async remove(
+    parts: readonly string[],
+    isNow: () => Promise<boolean>,
+    signal: AbortSignal,
+  ): Promise<boolean> {
     const place = join(this.#kept.root.projects, ...parts);
     const file = await readPlainFile(place, MAX_RECORD_BYTES);
-    if (file === undefined) return;
+    if (file === undefined) return true;
     const key = parts[0] === FOLDER && "text" in file ? keyOf(file.text) : undefined;
     const subject = parts[0] === FOLDER ? { key: key ?? parts.join("/") } : null;
-    await withSubject(this.#kept, subject, signal, async () => {
+    return withSubject(this.#kept, subject, signal, async () => {
+      if (!(await isNow())) return false;
       try {
         await removeFile(place);
       } catch (error) {
         throw fromSystem(error, `removing the file ${shown(parts.join("/"))}`, place);
       }
       this.#usage.changed("bytes" in file ? file.bytes : 0, undefined);
+      return true;
     });
   }
 }

@@ -1,19 +1,25 @@
-import { constants } from "node:fs";
-import { chmod, lstat, mkdir, open, rmdir } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { giveTo, removeFile, replaceFile } from "../../core/atomic-file.ts";
-import type { FilePiece, ProjectFile, ProjectList } from "../../kernel/host-memory.ts";
-import { fromSystem, refuse, shown } from "../faults.ts";
+import { type BigIntStats, constants } from "node:fs";
+import { lstat, open, rmdir } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { type Owner, removeFile, replaceFile } from "../../core/atomic-file.ts";
+import { BridgeError } from "../../core/errors.ts";
+import type { NewPiece, ProjectFile, ProjectList, ReadPiece } from "../../kernel/host-memory.ts";
+import { fromSystem, refuse, shown, unavailable } from "../faults.ts";
+import type { Locks } from "../locks.ts";
 import type { CallerRoot } from "../root.ts";
 import type { Usage } from "../usage.ts";
 import type { EntryFiles } from "./entry-files.ts";
+import { Folder } from "./folder.ts";
 import { parseProjectPath } from "./paths.ts";
-import { describeFile, readTree } from "./tree.ts";
+import { describeFile, readTree, versionOf } from "./tree.ts";
 
 /** What others than this process change is seen after this at the latest, or after 20 times of what looking takes. */
 const MAX_AGE_MS = 200;
 const MAX_SHARE = 20;
 const PIECE_BYTES = 3 * 1024 * 1024;
+const READ_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+/** What systems say of a link, a file or something else where a folder was expected. */
+const NO_FOLDER: ReadonlySet<string> = new Set(["ENOTDIR", "ELOOP"]);
 const NOTHING: ProjectList = { state: "", files: [] };
 
 /** The files of `/projects` of one caller, as the host keeps them. No link is followed, and no other kind of file opened. */
@@ -21,6 +27,7 @@ export class ProjectFiles {
   readonly #root: CallerRoot;
   readonly #usage: Usage;
   readonly #entries: EntryFiles;
+  readonly #locks: Locks;
   #known:
     | {
         readonly list: ProjectList;
@@ -30,8 +37,9 @@ export class ProjectFiles {
       }
     | undefined;
 
-  constructor(root: CallerRoot, usage: Usage, entries: EntryFiles) {
+  constructor(root: CallerRoot, usage: Usage, entries: EntryFiles, locks: Locks) {
     this.#root = root;
+    this.#locks = locks;
     this.#usage = usage;
     this.#entries = entries;
   }
@@ -68,19 +76,22 @@ export class ProjectFiles {
   }
 
   /** At most 3 MiB from `offset`. */
-  async read({ path, offset }: { readonly path: string; readonly offset: number }): Promise<FilePiece> {
+  async read({ path, offset }: { readonly path: string; readonly offset: number }): Promise<ReadPiece> {
     const parts = parseProjectPath(path);
     const place = join(this.#root.projects, ...parts);
     try {
       if (!(await this.#root.check())) throw missing(path);
-      await this.#checkFolders(parts);
-      const handle = await open(place, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+      await using folder = await this.#folderOf(parts);
+      if (folder === undefined) throw missing(path);
+      const handle = await open(folder.at(basename(place)), READ_FLAGS);
       try {
-        const facts = await handle.stat();
+        const facts = await handle.stat({ bigint: true });
         if (!facts.isFile()) throw refuse(`${shown(path)} is not a regular file`);
-        const piece = Buffer.alloc(Math.min(PIECE_BYTES, Math.max(facts.size - offset, 0)));
+        const bytes = Number(facts.size);
+        const piece = Buffer.alloc(Math.min(PIECE_BYTES, Math.max(bytes - offset, 0)));
         const { bytesRead } = await handle.read(piece, 0, piece.length, offset);
-        return { path, offset, data: piece.subarray(0, bytesRead).toString("base64") };
+        const data = piece.toString("base64", 0, bytesRead);
+        return { path, offset, data, bytes, version: versionOf(facts) };
       } finally {
         await handle.close();
       }
@@ -94,101 +105,222 @@ export class ProjectFiles {
   async admit(path: string, bytes: number): Promise<void> {
     const parts = parseProjectPath(path);
     if (!(await this.#root.check())) await this.#root.prepare();
-    const before = await this.#find(path, parts);
-    await this.#usage.admit(`keeping the file ${shown(`/projects/${path}`)}`, { before, after: bytes });
+    await using folder = await this.#folderOf(parts);
+    const before = folder && (await look(folder, path));
+    await this.#usage.admit(keeping(path), { before: before && Number(before.size), after: bytes });
   }
 
-  /** Replaces a file in one step. Memories and saved tools are checked first: others read them. */
-  async write(path: string, content: Buffer, signal: AbortSignal): Promise<ProjectFile | null> {
-    const parts = parseProjectPath(path);
-    const place = join(this.#root.projects, ...parts);
-    if (this.#entries.owns(parts)) await this.#entries.write(parts, content, signal);
-    else await this.#write(path, parts, content);
-    const facts = await lstat(place, { bigint: true }).catch(() => undefined); // somebody removed it already
-    return facts === undefined ? null : describeFile(path, facts);
-  }
-
-  /** One that is not there is no fault. Folders that are empty then go with it. */
-  async remove(path: string, signal: AbortSignal): Promise<void> {
-    const parts = parseProjectPath(path);
-    if (!(await this.#root.check())) return;
-    const before = await this.#find(path, parts);
-    if (before === undefined) return;
-    if (this.#entries.owns(parts)) {
-      await this.#entries.remove(parts, signal);
-      return;
-    }
+  /**
+   * Replaces a file in one step, or leaves it alone and says "changed": see {@link HostMemory.writeProjectFile}. Memories and
+   * saved tools are checked first: others read them.
+   */
+  async write(
+    file: Pick<NewPiece, "path" | "base">,
+    content: Buffer,
+    signal: AbortSignal,
+  ): Promise<ProjectFile | "changed" | null> {
+    const parts = parseProjectPath(file.path);
     const place = join(this.#root.projects, ...parts);
     try {
-      if (await removeFile(place)) this.#usage.changed(before, undefined);
+      const owner = await this.#root.prepare();
+      if (this.#entries.owns(parts)) return await this.#writeEntry(file, parts, content, signal);
+      await using found = await this.#folderOf(parts);
+      // No folders are made for what is refused.
+      if (found === undefined)
+        await this.#usage.admit(keeping(file.path), { before: undefined, after: content.length });
+      await using folder = found ?? (await this.#enter(parts.slice(0, -1), { owner }));
+      const before = await look(folder, file.path);
+      const present = before && (await unlike(folder, before, file, content));
+      if (present !== undefined) return present;
+      const isNow = () => this.#isStill(folder, file);
+      return await this.#replace({ file, folder, owner, before, isNow }, content, signal);
     } catch (error) {
+      if (signal.aborted) throw error;
+      throw fromSystem(error, `keeping the file ${shown(file.path)}`, place);
+    }
+  }
+
+  /** One that is not there is no fault. Folders that are empty then go with it. `false`: as "changed" of {@link write}. */
+  async remove(file: Pick<NewPiece, "path" | "base">, signal: AbortSignal): Promise<boolean> {
+    const { path } = file;
+    const parts = parseProjectPath(path);
+    if (!(await this.#root.check())) return true;
+    const place = join(this.#root.projects, ...parts);
+    try {
+      await using folder = await this.#folderOf(parts);
+      if (folder === undefined || (await look(folder, path)) === undefined) return true;
+      const isNow = () => this.#isStill(folder, file);
+      if (this.#entries.owns(parts)) return await this.#entries.remove(parts, isNow, signal);
+      const isRemoved = await this.#alone(signal, async () => {
+        const before = await look(folder, path);
+        if (before === undefined) return true;
+        if (versionOf(before) !== file.base) return false;
+        if (await removeFile(folder.at(basename(path)))) this.#usage.changed(Number(before.size), undefined);
+        return true;
+      });
+      if (!isRemoved) return false;
+    } catch (error) {
+      if (signal.aborted) throw error;
       throw fromSystem(error, `removing the file ${shown(path)}`, place);
     }
-    for (let folder = dirname(place); folder !== this.#root.projects; folder = dirname(folder)) {
-      if (folder === this.#root.memories || !(await isRemoved(folder))) return;
-    }
-  }
-
-  async #write(path: string, parts: readonly string[], content: Buffer): Promise<void> {
-    const place = join(this.#root.projects, ...parts);
-    const owner = await this.#root.prepare();
-    try {
-      const before = await this.#find(path, parts);
-      const after = content.length;
-      await this.#usage.admit(`keeping the file ${shown(`/projects/${path}`)}`, { before, after });
-      let folder = this.#root.projects;
-      for (const part of parts.slice(0, -1)) {
-        folder = join(folder, part);
-        if ((await mkdir(folder, { mode: 0o700, recursive: true })) !== undefined) {
-          await chmod(folder, 0o700);
-          await giveTo(folder, owner);
-        }
-      }
-      await replaceFile(place, content, { owner });
-      this.#usage.changed(before, after);
-    } catch (error) {
-      throw fromSystem(error, `keeping the file ${shown(path)}`, place);
-    }
-  }
-
-  /** The size of a regular file, `undefined` where there is none. Rejects where something else is in its place. */
-  async #find(path: string, parts: readonly string[]): Promise<number | undefined> {
-    const place = join(this.#root.projects, ...parts);
-    if (!(await this.#checkFolders(parts))) return undefined;
-    const facts = await look(place);
-    if (facts === undefined || facts.isFile()) return facts?.size;
-    const what = facts.isSymbolicLink()
-      ? "a symbolic link"
-      : facts.isDirectory()
-        ? "a folder"
-        : "no regular file";
-    throw refuse(`the file ${shown(path)} cannot be kept: ${what} is in its place on the host`);
-  }
-
-  /** Whether the folders of a path are all there. Rejects where one is no folder of the caller's. */
-  async #checkFolders(parts: readonly string[]): Promise<boolean> {
-    let folder = this.#root.projects;
-    for (const part of parts.slice(0, -1)) {
-      folder = join(folder, part);
-      const facts = await look(folder);
-      if (facts === undefined) return false;
-      if (!facts.isDirectory())
-        throw refuse(`${shown(parts.join("/"))} cannot be used: ${shown(part)} is no folder on the host`);
-    }
+    await this.#removeFolders(parts.slice(0, -1));
     return true;
   }
+
+  async #writeEntry(
+    file: Pick<NewPiece, "path" | "base">,
+    parts: readonly string[],
+    content: Buffer,
+    signal: AbortSignal,
+  ): Promise<ProjectFile | "changed" | null> {
+    await using folder = await this.#folderOf(parts);
+    const before = folder && (await look(folder, file.path));
+    const present = folder && before && (await unlike(folder, before, file, content));
+    if (present !== undefined) return present;
+    const isNow = async () => folder === undefined || this.#isStill(folder, file);
+    if (!(await this.#entries.write(parts, content, isNow, signal))) return "changed";
+    const facts = folder && (await look(folder, file.path));
+    return facts === undefined ? null : describeFile(file.path, facts);
+  }
+
+  async #replace(
+    { file: { path }, folder, owner, before, isNow }: Replacing,
+    content: Buffer,
+    signal: AbortSignal,
+  ): Promise<ProjectFile | "changed"> {
+    const growth = { before: before && Number(before.size), after: content.length };
+    return this.#usage.grow(keeping(path), growth, async () => {
+      let isPut = false;
+      const put = (move: () => Promise<void>) =>
+        this.#alone(signal, async () => {
+          if (!(await isNow())) return;
+          await move();
+          isPut = true;
+        });
+      const facts = await replaceFile(folder.at(basename(path)), content, { owner, put });
+      if (!isPut) return "changed";
+      this.#usage.changed(growth.before, growth.after);
+      return describeFile(path, facts);
+    });
+  }
+
+  /** Whether the file is what it was to whoever replaces it; one that is gone meanwhile is nobody's loss. */
+  async #isStill(folder: Folder, { path, base }: Pick<NewPiece, "path" | "base">): Promise<boolean> {
+    const facts = await look(folder, path);
+    return facts === undefined || versionOf(facts) === base;
+  }
+
+  /** Looking and putting in place are one step: for all sessions, and all bridges. */
+  async #alone<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    const path = this.#root.lockFile("projects");
+    const lock = await this.#locks.acquire(path, signal).catch((error: unknown) => {
+      if (!(error instanceof BridgeError) || error.code !== "LIMIT_EXCEEDED") throw error;
+      throw unavailable(
+        `the files of /projects are being changed by somebody else, for more than ${this.#locks.waitMs / 1000} s now`,
+        "Try again later.",
+        error,
+      );
+    });
+    try {
+      return await work();
+    } finally {
+      await lock.release();
+    }
+  }
+
+  /** The folder that a file is in, `undefined` where it is not there. Rejects where one is no folder of the caller's. */
+  async #folderOf(parts: readonly string[]): Promise<Folder | undefined> {
+    try {
+      return await this.#enter(parts.slice(0, -1));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+      throw error;
+    }
+  }
+
+  async #enter(names: readonly string[], make?: { readonly owner: Owner | undefined }): Promise<Folder> {
+    let folder = await Folder.open(this.#root.projects);
+    for (const name of names) {
+      await using outer = folder;
+      folder = await outer.enter(name, make).catch((error: NodeJS.ErrnoException) => {
+        if (!NO_FOLDER.has(error.code ?? "")) throw error;
+        throw refuse(`${shown(names.join("/"))} cannot be used: ${shown(name)} is no folder on the host`);
+      });
+    }
+    return folder;
+  }
+
+  /** Those that are empty, but for that of the memories. */
+  async #removeFolders(names: readonly string[]): Promise<void> {
+    for (let level = names.length; level > 0; level--) {
+      if (level === 1 && names[0] === basename(this.#root.memories)) return;
+      await using outer = await this.#enter(names.slice(0, level - 1)).catch(() => undefined);
+      if (outer === undefined || !(await isRemoved(outer.at(names[level - 1] ?? "")))) return;
+    }
+  }
+}
+
+interface Replacing {
+  readonly file: Pick<NewPiece, "path">;
+  readonly folder: Folder;
+  readonly owner: Owner | undefined;
+  readonly before: BigIntStats | undefined;
+  readonly isNow: () => Promise<boolean>;
+}
+
+function keeping(path: string): string {
+  return `keeping the file ${shown(`/projects/${path}`)}`;
 }
 
 function missing(path: string) {
   return refuse(`there is no file ${shown(path)}`, "runtime.list_project_files() names those that are kept.");
 }
 
-async function look(path: string) {
+/** A regular file, `undefined` where there is none. Rejects where something else is in its place. */
+async function look(folder: Folder, path: string): Promise<BigIntStats | undefined> {
+  let facts: BigIntStats;
   try {
-    return await lstat(path);
+    facts = await lstat(folder.at(basename(path)), { bigint: true });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw fromSystem(error, "looking at what is kept", path);
+    throw error;
+  }
+  if (facts.isFile()) return facts;
+  const what = facts.isSymbolicLink()
+    ? "a symbolic link"
+    : facts.isDirectory()
+      ? "a folder"
+      : "no regular file";
+  throw refuse(`the file ${shown(path)} cannot be kept: ${what} is in its place on the host`);
+}
+
+/** What to say where a file is not of the version to be replaced: it is kept already, or was changed by somebody else. */
+async function unlike(
+  folder: Folder,
+  present: BigIntStats,
+  { path, base }: Pick<NewPiece, "path" | "base">,
+  content: Buffer,
+): Promise<ProjectFile | "changed" | undefined> {
+  if (versionOf(present) === base) return undefined;
+  const isSame = present.size === BigInt(content.length) && (await holds(folder, path, content));
+  return isSame ? describeFile(path, present) : "changed";
+}
+
+/** Whether a file of the same size holds the same. */
+async function holds(folder: Folder, path: string, content: Buffer): Promise<boolean> {
+  const handle = await open(folder.at(basename(path)), READ_FLAGS);
+  try {
+    if (!(await handle.stat()).isFile()) return false;
+    const piece = Buffer.alloc(Math.min(PIECE_BYTES, content.length));
+    for (let at = 0; at < content.length; ) {
+      const { bytesRead } = await handle.read(piece, 0, piece.length, at);
+      if (bytesRead === 0 || !piece.subarray(0, bytesRead).equals(content.subarray(at, at + bytesRead)))
+        return false;
+      at += bytesRead;
+    }
+    return true;
+  } finally {
+    await handle.close();
   }
 }
 

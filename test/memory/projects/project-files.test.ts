@@ -5,9 +5,16 @@ import type { HostMemory } from "../../../src/kernel/host-memory.ts";
 import { createMemory } from "../../../src/memory/memory.ts";
 import { createStateDir, failureOf, openSession, save, signal } from "../helpers.ts";
 
-function write(session: HostMemory, path: string, content: string) {
+function write(session: HostMemory, path: string, content: string, base = "") {
   const data = Buffer.from(content).toString("base64");
-  return session.writeProjectFile({ path, offset: 0, total: Buffer.byteLength(content), data }, signal);
+  return session.writeProjectFile({ path, offset: 0, total: Buffer.byteLength(content), base, data }, signal);
+}
+
+/** Removes a file as it is now. */
+async function remove(session: HostMemory, path: string) {
+  const { files } = await session.listProjectFiles(signal);
+  const base = files.find((file) => file.path === path)?.version ?? "";
+  return session.removeProjectFile({ path, base }, signal);
 }
 
 const pathsOf = async (session: HostMemory) =>
@@ -25,7 +32,7 @@ test("has a state that changes with each file, and says apart what the saved too
   states.push(await other.projectState());
   await write(one, "user_tools.py", "def f(): ...\n");
   states.push(await other.projectState());
-  await other.removeProjectFile("a/x.txt", signal);
+  expect(await remove(other, "a/x.txt")).toBe(true);
   states.push(await one.projectState());
   expect(new Set(states).size).toBe(4);
   const tools = states.map((each) => each.split("/")[1]);
@@ -67,7 +74,7 @@ test("takes a valid memory written as a file, and gives it as one", async () => 
   const session = openSession(state.path);
   await write(session, "memory/a.json", '{"key": "a", "value": [1, 2]}');
   expect((await session.loadMemory("a", signal))?.value).toBe("[1, 2]");
-  await session.removeProjectFile("memory/a.json", signal);
+  expect(await remove(session, "memory/a.json")).toBe(true);
   expect(await session.loadMemory("a", signal)).toBeNull();
 });
 
@@ -83,7 +90,7 @@ test("KEP-2: follows no link of the host, whichever part of the path it is", asy
   for (const path of ["folder/canary", "file"]) {
     expect(await failureOf(write(session, path, "evil"))).toMatch(/^MEMORY_REFUSED/);
     expect(await failureOf(session.readProjectFile({ path, offset: 0 }, signal))).toMatch(/^MEMORY_/);
-    expect(await failureOf(session.removeProjectFile(path, signal))).toMatch(/^MEMORY_REFUSED/);
+    expect(await failureOf(session.removeProjectFile({ path, base: "" }, signal))).toMatch(/^MEMORY_REFUSED/);
   }
   expect(await pathsOf(session)).toEqual([]);
   expect(readFileSync(join(elsewhere.path, "canary"), "utf8")).toBe("untouched");
@@ -94,11 +101,11 @@ test("takes pieces in order alone, and no more than the quota", async () => {
   const session = openSession(state.path, { quotaBytes: 100 });
   const piece = (offset: number, text: string, total = 6) =>
     session.writeProjectFile(
-      { path: "x", offset, total, data: Buffer.from(text).toString("base64") },
+      { path: "x", offset, total, base: "", data: Buffer.from(text).toString("base64") },
       signal,
     );
   expect(await piece(0, "abc")).toBeNull();
-  expect((await piece(3, "def"))?.bytes).toBe(6);
+  expect(await piece(3, "def")).toMatchObject({ bytes: 6 });
   expect(await failureOf(piece(3, "def"))).toContain("does not follow");
   await piece(0, "abc");
   await session.releaseAll();
