@@ -1,3 +1,5 @@
+import { utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { withDeadline } from "../../src/core/lifecycle.ts";
 import { connectBridge } from "./bridge.ts";
 import { atMost, type Comparison, valueAtMost } from "./comparison.ts";
@@ -14,22 +16,38 @@ const START_MS = 20_000;
 
 /** What more servers cost: the start of a bridge that knows them, its memory, a search among their tools. */
 export async function benchCatalogue(world: World): Promise<Comparison[]> {
-  const starts = await takeTurns(
-    { rounds: 7, warmUp: 1 },
-    Object.fromEntries(COUNTS.map((count) => [count, () => timeToStart(world, count)])),
-  );
-  const few = starts[COUNTS[0]] ?? [];
-  const rows: Comparison[] = COUNTS.slice(1).map((count) => ({
-    bench: "catalogue",
-    measured: `a bridge with ${count} servers has listed its tool`,
-    yardstick: `with ${COUNTS[0]}`,
-    unit: "ms",
-    ours: starts[count] ?? [],
-    theirs: few,
-    target: atMost(1),
-  }));
+  const rows = await compareStarts(world);
   if (canReadMemory) rows.push(...(await compareMemory(world)));
   return [...rows, ...(await compareSearch(world))];
+}
+
+/** A bridge that starts as usual, and one for which a file has changed since the last. */
+async function compareStarts(world: World): Promise<Comparison[]> {
+  world.defineServers({});
+  const files = new Map(COUNTS.map((count) => [count, writeServers(world, count)]));
+  const cases = COUNTS.flatMap((count) => {
+    const file = files.get(count) ?? "";
+    const changed = () => {
+      const now = new Date();
+      utimesSync(file, now, now);
+      return timeToStart(world, file);
+    };
+    return [[`${count}`, () => timeToStart(world, file)] as const, [`${count} changed`, changed] as const];
+  });
+  const starts = await takeTurns({ rounds: 7, warmUp: 1 }, Object.fromEntries(cases));
+  const compare = (count: number, how: string, what: string): Comparison => ({
+    bench: "catalogue",
+    measured: `a bridge with ${count} servers has listed its tool${what}`,
+    yardstick: `with ${COUNTS[0]}${what}`,
+    unit: "ms",
+    ours: starts[`${count}${how}`] ?? [],
+    theirs: starts[`${COUNTS[0]}${how}`] ?? [],
+  });
+  const more = COUNTS.slice(1);
+  return [
+    ...more.map((count) => ({ ...compare(count, "", ""), target: atMost(1) })),
+    ...more.map((count) => compare(count, " changed", ", its file just changed")),
+  ];
 }
 
 async function compareMemory(world: World): Promise<Comparison[]> {
@@ -71,13 +89,18 @@ async function compareSearch(world: World): Promise<Comparison[]> {
   }));
 }
 
-async function timeToStart(world: World, count: number): Promise<number> {
-  world.defineServers(many(count));
+async function timeToStart(world: World, serversConfig: string): Promise<number> {
   return time(async () => {
-    const peer = await world.connect(world.binary, []);
+    const peer = await world.connect(world.binary, [], { env: { MCP_SERVERS_CONFIG: serversConfig } });
     await withDeadline(peer.client.listTools(), START_MS, "tools/list");
     void peer.close();
   });
+}
+
+function writeServers(world: World, count: number): string {
+  const file = join(world.home, `servers-${count}.json`);
+  writeFileSync(file, JSON.stringify({ mcpServers: many(count) }));
+  return file;
 }
 
 /** Servers that nobody starts. */

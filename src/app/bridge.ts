@@ -21,6 +21,7 @@ import type { HttpServing } from "./http-service.ts";
 import { KernelLauncher, type KernelLauncherOptions } from "./kernel-launcher.ts";
 import { loadTracing } from "./load-tracing.ts";
 import type { SessionRooms } from "./open-session.ts";
+import { rememberNames } from "./remembered-names.ts";
 import { createServerNames } from "./server-names.ts";
 import { serveOnceSpokenTo } from "./stdio-service.ts";
 import type { ClosableTracing } from "./tracing.ts";
@@ -170,7 +171,10 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
     outputMode: config.outputMode,
     log,
     tracing: await getTracing(),
-    servers: createServerNames(upstreamServers),
+    servers: createServerNames(upstreamServers, {
+      remembered: rememberNames(config),
+      signal: closing.signal,
+    }),
     manual: (await import("../kernel/manual.ts")).MANUAL,
   });
 

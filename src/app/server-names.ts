@@ -1,11 +1,54 @@
 import type { Discovery } from "../discovery/server-definition.ts";
 import type { ServerNames } from "../mcp/listed-tool.ts";
 import type { Upstream } from "../upstream/upstream.ts";
+import type { RememberedNames } from "./remembered-names.ts";
 
-/** What the description of `run_python` names: the usable servers. */
-export function createServerNames(upstream: Upstream): ServerNames {
+/** Whoever has the names waits for nothing; what is wrong in the files is said, and what has changed is told, this much later. */
+const READ_DELAY_MS = 500;
+
+export interface ServerNamesOptions {
+  /** Where names are kept from one bridge to the next. */
+  readonly remembered: RememberedNames;
+  /** Nothing is read by itself any more once it is aborted. */
+  readonly signal: AbortSignal;
+  /** 500 by default. */
+  readonly readDelayMs?: number;
+}
+
+/**
+ * What the description of `run_python` names: the usable servers. As long as the files are as they were at the last reading,
+ * which may have been another bridge's, their names are known without one. They are read soon after in any case, or when
+ * somebody needs a server.
+ */
+export function createServerNames(
+  upstream: Upstream,
+  { remembered, signal, readDelayMs = READ_DELAY_MS }: ServerNamesOptions,
+): ServerNames {
+  let isRead = false;
+  upstream.onRead((discovery) => {
+    isRead = true;
+    void remembered.keep(usableAliases(discovery), discovery.valueFiles ?? []);
+  });
+  const read = async () => usableAliases(await upstream.definitions());
+  const readSoon = () => {
+    const timer = setTimeout(() => {
+      if (!isRead) void read();
+    }, readDelayMs);
+    timer.unref();
+    signal.addEventListener("abort", () => clearTimeout(timer), { once: true });
+  };
+  let recalled: Promise<readonly string[] | undefined> | undefined;
+  const recall = async () => {
+    const aliases = await remembered.find();
+    if (aliases !== undefined && !signal.aborted) readSoon();
+    return aliases;
+  };
   return {
-    read: async () => usableAliases(await upstream.definitions()),
+    async read() {
+      if (isRead) return read();
+      recalled ??= recall();
+      return (await recalled) ?? read();
+    },
     onRead: (listener) => upstream.onRead((discovery) => listener(usableAliases(discovery))),
   };
 }

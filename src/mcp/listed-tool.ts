@@ -20,17 +20,21 @@ export const NO_SERVERS: ServerNames = { read: async () => [], onRead: () => () 
 export class ListedTool {
   readonly #names: ServerNames;
   readonly #onChange: () => void;
-  readonly #stop: () => void;
+  #stop: () => void = () => undefined;
+  #isClosed = false;
   #aliases: readonly string[] | undefined;
   #seen: string | undefined;
   #timer: ReturnType<typeof setInterval> | undefined;
 
-  /** Begins to find out what the servers are. */
+  /** Begins to find out what the servers are, once what is answered now is answered. */
   constructor(names: ServerNames, onChange: () => void) {
     this.#names = names;
     this.#onChange = onChange;
-    this.#stop = names.onRead((aliases) => this.#take(aliases));
-    void this.#look();
+    setImmediate(() => {
+      if (this.#isClosed) return;
+      this.#stop = names.onRead((aliases) => this.#take(aliases));
+      void this.#look();
+    });
   }
 
   /** The description as far as it is known now; waits for the servers, but not long. */
@@ -42,6 +46,7 @@ export class ListedTool {
   }
 
   close(): void {
+    this.#isClosed = true;
     this.#stop();
     clearInterval(this.#timer);
   }
