@@ -20,7 +20,7 @@ async function evaluate(code: string): Promise<unknown> {
 describe("the container", () => {
   test("has its calls answered by gVisor where that was asked for", async () => {
     const version = (await evaluate("value = open('/proc/version').read()")) as string;
-    expect(version.startsWith("Linux version 4.4.0 ")).toBe(isGvisor); // what each gVisor calls itself
+    expect(version.includes("#1 SMP Sun Jan 10 15:06:54 PST 2016")).toBe(isGvisor); // the day that each gVisor says
   });
 
   test("EXH-16: was made with every flag, and has no mount of the host", async () => {
@@ -92,7 +92,7 @@ describe("the container", () => {
   test("ISO-1: has no network but loopback", async () => {
     expect(
       await evaluate(
-        "value = [name for _, name in socket.if_nameindex()] if hasattr(socket, 'x') else sorted(os.listdir('/sys/class/net'))",
+        "value = [line.split(':')[0].strip() for line in open('/proc/net/dev').read().splitlines()[2:]]",
       ),
     ).toEqual(["lo"]);
     const outcome = await evaluate(
