@@ -106,7 +106,10 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
   scope.add("what is kept", async () => (await memory)?.close());
   const closing = new AbortController();
   const createLauncher = (
-    options: Pick<KernelLauncherOptions, "pullWaitMs" | "wholeOutput" | "hasStdin" | "onLaunch">,
+    options: Pick<
+      KernelLauncherOptions,
+      "pullWaitMs" | "wholeOutput" | "hasStdin" | "warnsOfHoles" | "onLaunch"
+    >,
   ): KernelLauncher =>
     new KernelLauncher({
       ...options,
@@ -121,6 +124,7 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
     pullWaitMs: CALL_PULL_WAIT_MS,
     wholeOutput: false,
     hasStdin: false,
+    warnsOfHoles: true,
     onLaunch: launched.resolve,
   });
   const pool = new WarmPool({
@@ -194,6 +198,7 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
         pullWaitMs: SHELL_PULL_WAIT_MS,
         wholeOutput: true,
         hasStdin: true,
+        warnsOfHoles: false,
       });
       const session = opening.openSession(shared, LOCAL_CALLER, kernels);
       lone.add(session);

@@ -3,6 +3,7 @@ import { DEFAULT_USER } from "../config/load.ts";
 import type { ContainerEngine, SandboxSpec } from "../container/engine.ts";
 import { ImagePuller } from "../container/image-pull.ts";
 import { mountUser } from "../container/mounts.ts";
+import { knownHoles } from "../container/oci-runtime.ts";
 import { PROJECTS } from "../container/run-args.ts";
 import { BridgeError } from "../core/errors.ts";
 import { untilAborted } from "../core/lifecycle.ts";
@@ -17,6 +18,7 @@ const HELLO_DEADLINE_MS = 30_000;
 /** Each engine that may be there is given its own, shorter time; this one is for all of them. */
 const FIND_DEADLINE_MS = 60_000;
 const SWEEP_DEADLINE_MS = 60_000;
+const DESCRIBE_DEADLINE_MS = 60_000;
 /** `docker run` and `podman run`: the engine failed, the program cannot be run, the program was not found. */
 const ENGINE_EXIT_CODES: readonly unknown[] = [125, 126, 127];
 
@@ -29,6 +31,8 @@ export interface KernelLauncherOptions {
   readonly wholeOutput: boolean;
   /** Whether programs get a standard input. */
   readonly hasStdin: boolean;
+  /** Whether the log is to name an OCI runtime that has let containers out; asking for it costs more than a start. */
+  readonly warnsOfHoles: boolean;
   /** How long a start waits for an image that is being pulled. */
   readonly pullWaitMs: number;
   /** Called when the engine's client runs, which takes the longest part of a start. */
@@ -144,13 +148,34 @@ export class KernelLauncher implements KernelSource {
       helloDeadlineMs: HELLO_DEADLINE_MS,
       signal,
     });
-    if (this.#engine === undefined) void this.#sweep(engine);
+    if (this.#engine === undefined) void this.#lookAround(engine);
     this.#engine = engine;
     log.debug("started a sandbox", { name: sandbox.name, python: kernel.python });
     return { kernel, notes: engine.info.enforcesLimits ? [] : [WEAK_LIMITS_NOTE] };
   }
 
-  /** Once, when an engine was found: removes what bridges that were killed left behind. */
+  /** Once, when an engine was found. One after the other: none of it is in a hurry, and code runs meanwhile. */
+  async #lookAround(engine: ContainerEngine): Promise<void> {
+    await this.#sweep(engine);
+    if (this.#options.warnsOfHoles) await this.#warnOfHoles(engine);
+  }
+
+  async #warnOfHoles(engine: ContainerEngine): Promise<void> {
+    const { log } = this.#options;
+    try {
+      const runtime = await engine.describeRuntime(this.#background(DESCRIBE_DEADLINE_MS));
+      const holes = runtime === undefined ? undefined : knownHoles(runtime);
+      if (holes === undefined) return;
+      log.warning(
+        "code got out of containers of this OCI runtime, unless your distribution has mended it; sandpy doctor says what to do",
+        { runtime: `${runtime?.name} ${runtime?.version}`, holes },
+      );
+    } catch (error) {
+      log.debug("could not ask for the OCI runtime", { error: String(error) });
+    }
+  }
+
+  /** Removes what bridges that were killed left behind. */
   async #sweep(engine: ContainerEngine): Promise<void> {
     const { log } = this.#options;
     try {

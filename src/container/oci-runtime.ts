@@ -1,3 +1,4 @@
+import { basename } from "node:path";
 import { record } from "./facts.ts";
 
 /** The program that makes containers for the engine. */
@@ -14,7 +15,7 @@ export function parsePodmanRuntime(answer: unknown): OciRuntimeFacts | undefined
   if (typeof name !== "string" || name === "") return undefined;
   const words = typeof version === "string" ? version.split("\n")[0] : undefined;
   return {
-    name,
+    name: basename(name), // podman gives back a path that it was given
     version: words?.match(/\d+\.\d\S*/)?.[0],
     path: typeof path === "string" && path !== "" ? path : undefined,
   };

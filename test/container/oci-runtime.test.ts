@@ -6,6 +6,10 @@ describe("the OCI runtime", () => {
     const version = "runc version 1.1.5+ds1\ncommit: 1.1.5+ds1-1\nspec: 1.0.2-dev";
     const answer = { host: { ociRuntime: { name: "runc", path: "/usr/bin/runc", version } } };
     expect(parsePodmanRuntime(answer)).toEqual({ name: "runc", version: "1.1.5+ds1", path: "/usr/bin/runc" });
+    const given = {
+      host: { ociRuntime: { name: "/opt/runc", path: "/opt/runc", version: "runc version 1.2.7" } },
+    };
+    expect(parsePodmanRuntime(given)).toEqual({ name: "runc", version: "1.2.7", path: "/opt/runc" });
     expect(parsePodmanRuntime({ host: {} })).toBeUndefined();
   });
 
