@@ -53,7 +53,7 @@ describe.skipIf(engine === "docker")("an OCI runtime", () => {
 
   test("ISO-14: that is mended is not named", async () => {
     await using bridge = await startBridge({ home, env: { MCP_BRIDGE_OCI_RUNTIME: standIn("1.3.3") } });
-    expect((await bridge.python("1")).text).toEndWith("1");
+    expect((await bridge.python("1")).text).toStartWith("1");
     const { report } = await examineWith(home, { MCP_BRIDGE_OCI_RUNTIME: standIn("1.3.3") });
     expect(report.findings.find(({ check }) => check === "oci-runtime")).toMatchObject({
       status: "ok",
