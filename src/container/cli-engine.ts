@@ -1,4 +1,5 @@
 import { dirname } from "node:path";
+import type { Child } from "../core/child.ts";
 import { BridgeError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import type { ContainerEngine, EngineInfo, Sandbox, SandboxSpec } from "./engine.ts";
@@ -13,7 +14,7 @@ import { removeOrphans } from "./orphans.ts";
 import { type Owner, renderLabels } from "./owner.ts";
 import { parseJson } from "./parse-json.ts";
 import { buildRunArgs, checkImage, type HardLimits } from "./run-args.ts";
-import { ClientSandbox } from "./sandbox.ts";
+import { ClientSandbox, type RunCommand } from "./sandbox.ts";
 import type { Interpreter } from "./seccomp-profile.ts";
 
 const PULL_TIMEOUT_MS = 30 * 60_000;
@@ -46,6 +47,8 @@ export class CliEngine implements ContainerEngine {
   readonly images: ImageStore;
   readonly #options: CliEngineOptions;
   readonly #imageVolumes = new Map<string, readonly string[]>();
+  /** Containers that could not be removed, since the engine was away or did not answer. */
+  readonly #left = new Set<string>();
 
   constructor(options: CliEngineOptions) {
     this.info = options.info;
@@ -74,7 +77,7 @@ export class CliEngine implements ContainerEngine {
   }
 
   async start(spec: SandboxSpec, signal: AbortSignal): Promise<Sandbox> {
-    const { info, executable, env, owner, hardLimits, log, timeoutMs } = this.#options;
+    const { info, executable, env, owner, hardLimits, log } = this.#options;
     await checkMounts(spec, info);
     const seccompProfile = await this.#installProfile();
     const name = nameContainer(owner);
@@ -95,9 +98,8 @@ export class CliEngine implements ContainerEngine {
     log.debug("starting a container", { engine: info.engine, runtime: info.ociRuntime, name });
     // Podman's monitor leaves an empty file "oom" in the folder it was started in; the user's folder is not for that.
     const client = await startClient({ executable, args, env, cwd: dirname(seccompProfile) });
-    const sandbox = new ClientSandbox(name, info.engine, client, (command, limitMs, budget) =>
-      this.#call(command, Math.min(limitMs, timeoutMs), budget),
-    );
+    const sandbox = this.#sandbox(name, client);
+    void this.#removeLeft();
     if (!signal.aborted) return sandbox;
     await sandbox.close();
     throw startCancelled(signal);
@@ -193,7 +195,7 @@ export class CliEngine implements ContainerEngine {
     { image, network, options, onLine }: ContainerInstall,
     signal: AbortSignal,
   ): Promise<RunningInstaller> {
-    const { info, executable, env, owner, hardLimits, timeoutMs } = this.#options;
+    const { info, executable, env, owner, hardLimits } = this.#options;
     const seccompProfile = await this.#installProfile();
     const name = nameContainer(owner);
     const labels = renderLabels(owner);
@@ -202,10 +204,30 @@ export class CliEngine implements ContainerEngine {
     if (signal.aborted) throw startCancelled(signal);
     const onStderr = (text: string) => onLine(lastLine(text));
     const child = await startClient({ executable, args, env, cwd: dirname(seccompProfile), onStderr });
-    const sandbox = new ClientSandbox(name, info.engine, child, (command, limitMs, budget) =>
-      this.#call(command, Math.min(limitMs, timeoutMs), budget),
-    );
+    const sandbox = this.#sandbox(name, child);
     return { child, [Symbol.asyncDispose]: () => sandbox.close() };
+  }
+
+  #sandbox(name: string, client: Child): ClientSandbox {
+    const run: RunCommand = (command, limitMs, budget) =>
+      this.#call(command, Math.min(limitMs, this.#options.timeoutMs), budget);
+    return new ClientSandbox(name, this.info.engine, client, run, () => this.#left.add(name));
+  }
+
+  /** Tries once more what could not be removed, now that there is reason to believe that the engine is back. Never rejects. */
+  async #removeLeft(): Promise<void> {
+    for (const name of [...this.#left]) {
+      this.#left.delete(name); // who starts next must not try the same meanwhile
+      const run = (...command: string[]) =>
+        this.#call(command, this.#options.timeoutMs, AbortSignal.timeout(this.#options.timeoutMs));
+      try {
+        await run("rm", "--force", "--volumes", name);
+        const { code, stdout } = await run("ps", "--all", "--quiet", "--filter", `name=^${name}$`);
+        if (code !== 0 || stdout.trim() !== "") this.#left.add(name);
+      } catch {
+        this.#left.add(name); // it hangs again
+      }
+    }
   }
 
   #installProfile(): Promise<string> {

@@ -112,6 +112,8 @@ function isolation(plan: RunPlan): string[] {
     ...["--ipc", "private", "--cgroupns", "private"],
     // The engine would otherwise write each frame to the host's disk, without a limit.
     ...["--log-driver", "none"],
+    // So that "rm --force" kills at once, and a daemon that stops does: the default waits ten seconds for a polite end.
+    ...["--stop-timeout", "0"],
     ...["--tmpfs", tmpfs("/tmp", TMP_BYTES, owner), "--tmpfs", tmpfs("/workspace", WORKSPACE_BYTES, owner)],
     ...["--tmpfs", projectsMount(plan, owner)],
   ];
@@ -129,8 +131,6 @@ function isolation(plan: RunPlan): string[] {
     ...["--pid", "private", "--uts", "private", "--sdnotify", "ignore"],
     // Two control characters in the input would otherwise cut the client off. (Our frames have none.)
     ...(remote ? [] : ["--detach-keys="]),
-    // So that "rm --force" kills at once; the default waits ten seconds for a polite end.
-    ...["--stop-timeout", "0"],
   ];
 }
 

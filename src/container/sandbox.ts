@@ -10,6 +10,8 @@ const REMOVE_WITHIN_MS = 8000;
 const REMOVALS = 3;
 const CLIENT_GRACE_MS = 500;
 const GONE_POLL_MS = 50;
+/** How long an engine that cannot be asked is waited for. What it has then is to be removed when it is back. */
+const UNREACHABLE_MS = 1000;
 
 /** Runs an engine command with a deadline; what {@link callEngine} does for one engine. */
 export type RunCommand = (
@@ -25,13 +27,16 @@ export class ClientSandbox implements Sandbox {
   readonly #engine: string;
   readonly #child: Child;
   readonly #run: RunCommand;
+  readonly #onLeft: () => void;
   #closing: Promise<void> | undefined;
 
-  constructor(name: string, engine: string, child: Child, run: RunCommand) {
+  /** `onLeft` is called where it could not be removed, before `close` rejects. */
+  constructor(name: string, engine: string, child: Child, run: RunCommand, onLeft: () => void) {
     this.name = name;
     this.#engine = engine;
     this.#child = child;
     this.#run = run;
+    this.#onLeft = onLeft;
     this.ended = child.exited.then(({ code }) => ({ code, stderr: child.stderrText() }));
   }
 
@@ -58,6 +63,7 @@ export class ClientSandbox implements Sandbox {
       await this.#kill(budget);
       await this.#waitUntilGone(budget);
     } catch (error) {
+      this.#onLeft();
       const reason = error instanceof Error ? error.message : String(error);
       throw new BridgeError("ENGINE_FAILED", `the container "${this.name}" could not be removed: ${reason}`, {
         hint: `Remove it by hand: ${this.#engine} rm --force ${this.name}`,
@@ -92,9 +98,11 @@ export class ClientSandbox implements Sandbox {
   /** Asks until it is gone, for an engine may remove it in the background; throws when it is not known to be. */
   async #waitUntilGone(budget: AbortSignal): Promise<void> {
     let words = "";
-    while (!budget.aborted) {
+    let answered = performance.now();
+    while (!budget.aborted && performance.now() - answered < UNREACHABLE_MS) {
       const answer = await this.#ask(["ps", "--all", "--quiet", "--filter", `name=^${this.name}$`], budget);
       if (answer.code === 0 && answer.stdout.trim() === "") return;
+      if (answer.code === 0) answered = performance.now();
       words = answer.code === 0 ? "it is still there" : lastLine(answer.stderr);
       await sleep(GONE_POLL_MS);
     }

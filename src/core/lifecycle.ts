@@ -56,17 +56,18 @@ export class Scope implements Closable {
 
 /**
  * Waits for `promise` at most `ms` milliseconds, then rejects with `code`, naming `what`. The promise itself goes on;
- * its later rejection is swallowed.
+ * its later rejection is swallowed. `hint` says what to do about it.
  */
 export async function withDeadline<T>(
   promise: Promise<T>,
   ms: number,
   what: string,
   code: ErrorCode = "INTERNAL",
+  hint?: string,
 ): Promise<T> {
   const timer = new AbortController();
   const late = sleep(ms, undefined, { signal: timer.signal, ref: false }).then(() => {
-    throw new BridgeError(code, `${what} took longer than ${ms} ms`);
+    throw new BridgeError(code, `${what} took longer than ${ms} ms`, hint === undefined ? {} : { hint });
   });
   try {
     return await Promise.race([promise, late]);

@@ -140,6 +140,7 @@ class FrameKernel implements Kernel {
       helloDeadlineMs,
       "starting Python in the sandbox",
       "KERNEL_START_FAILED",
+      'Try again. If that fails too, the container engine hangs or the machine has too much to do: "sandpy doctor" tells which.',
     );
     const hello = await untilAborted(greeting, signal);
     if (hello === undefined) throw cancelledStart();

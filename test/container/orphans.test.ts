@@ -54,8 +54,9 @@ test.each(ENGINES)(
       await create("foreign", {}),
     ];
     try {
-      expect(await engine.removeOrphans(neverAborted())).toContain(left);
+      await engine.removeOrphans(neverAborted()); // or a bridge that starts meanwhile does it
       const names = await listContainers(name, `sandpy-orphan-.*-${process.pid}`);
+      expect(names).not.toContain(left);
       expect(names.toSorted()).toEqual(kept.toSorted());
     } finally {
       await runClient(name, "rm", "--force", ...kept);

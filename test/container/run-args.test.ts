@@ -45,6 +45,7 @@ describe("the arguments for podman", () => {
       --ipc private
       --cgroupns private
       --log-driver none
+      --stop-timeout 0
       --tmpfs /tmp:rw,noexec,nosuid,nodev,size=67108864,mode=1777,U
       --tmpfs /workspace:rw,noexec,nosuid,nodev,size=134217728,mode=1777,U
       --tmpfs /projects:rw,noexec,nosuid,nodev,size=67108864,mode=0700,U
@@ -56,7 +57,6 @@ describe("the arguments for podman", () => {
       --uts private
       --sdnotify ignore
       --detach-keys=
-      --stop-timeout 0
       --memory 536870912
       --memory-swap 536870912
       --pids-limit 128
@@ -132,6 +132,7 @@ describe("the arguments for docker", () => {
       --ipc private
       --cgroupns private
       --log-driver none
+      --stop-timeout 0
       --tmpfs /tmp:rw,noexec,nosuid,nodev,size=67108864,mode=1777,uid=65534,gid=65534
       --tmpfs /workspace:rw,noexec,nosuid,nodev,size=134217728,mode=1777,uid=65534,gid=65534
       --tmpfs /projects:rw,noexec,nosuid,nodev,size=67108864,mode=0700,uid=65534,gid=65534,nr_inodes=20000

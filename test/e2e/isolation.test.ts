@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { readlinkSync } from "node:fs";
 import { type Bridge, startBridge } from "./helpers/client.ts";
 import { containersOf, engine, flavour, isGvisor, runEngine } from "./helpers/engine.ts";
 
@@ -87,6 +88,37 @@ describe("the container", () => {
       "value = {p: os.statvfs(p).f_frsize * os.statvfs(p).f_blocks >> 20 for p in ('/tmp', '/workspace', '/dev/shm')}",
     );
     expect(sizes).toEqual({ "/tmp": 64, "/workspace": 128, "/dev/shm": 64 });
+    // Podman would mount more, as large as half of the machine's memory, whose rights the image decides.
+    const mounted = await evaluate(
+      "value = sorted(fields[4] for fields in (line.split() for line in open('/proc/self/mountinfo')) if 'tmpfs' in fields\n" +
+        "               and fields[5].startswith('rw') and not fields[4].startswith(('/proc', '/sys', '/dev')))",
+    );
+    expect(mounted).toEqual(["/projects", "/tmp", "/workspace"]);
+  });
+
+  // gVisor shows names of its own.
+  test.skipIf(isGvisor || process.platform !== "linux")(
+    "ISO-13: shares no namespace with the host",
+    async () => {
+      const kinds = ["cgroup", "ipc", "mnt", "net", "pid", "uts"];
+      const inside = (await evaluate(
+        `value = [os.readlink(f'/proc/self/ns/{kind}') for kind in ${JSON.stringify(kinds)}]`,
+      )) as string[];
+      const outside = kinds.map((kind) => readlinkSync(`/proc/self/ns/${kind}`));
+      expect(inside.filter((each) => outside.includes(each))).toEqual([]);
+    },
+  );
+
+  test("EXH-8 STA-8: has limits of its own for files, cores and queues", async () => {
+    const limits = await evaluate(
+      "import resource\nvalue = [resource.getrlimit(each) for each in (resource.RLIMIT_CORE, resource.RLIMIT_MSGQUEUE, resource.RLIMIT_NOFILE)]",
+    );
+    const [core, queues, [soft = 0, hard = 0] = []] = limits as number[][];
+    expect([core, queues]).toEqual([
+      [0, 0],
+      [0, 0],
+    ]);
+    expect([soft <= 1024, hard <= 4096]).toEqual([true, true]);
   });
 
   test("ISO-1: has no network but loopback", async () => {
