@@ -24,12 +24,11 @@ export async function detectPodman(context: DetectContext): Promise<Detection> {
     findOciRuntimes(env),
     process.platform === "linux" ? readCgroups() : undefined,
   ]);
-  const memory = new PodmanMemory(
-    cache,
-    executable,
-    await stampPodman(executable, env, confFiles, runtimes),
-    log,
-  );
+  const [stamp, isConfigured] = await Promise.all([
+    stampPodman(executable, env, confFiles, runtimes),
+    choosesRuntime(confFiles),
+  ]);
+  const memory = new PodmanMemory(cache, executable, stamp, log);
   const known = await memory.recall();
   const facts = known?.facts ?? (await askPodman(context, cgroups));
   const { remote } = facts;
@@ -41,7 +40,7 @@ export async function detectPodman(context: DetectContext): Promise<Detection> {
     : orderRuntimes({
         configured,
         remembered: known?.ociRuntime,
-        predicted: predictRuntime(cgroups, await choosesRuntime(confFiles), runtimes),
+        predicted: predictRuntime(cgroups, isConfigured, runtimes),
         present: [...runtimes.keys()],
       });
   if (configured === undefined && choices[0] !== undefined) {

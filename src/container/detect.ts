@@ -57,8 +57,8 @@ export async function surveyEngines(
 }
 
 async function createFinder(options: DetectOptions): Promise<EngineFinder> {
-  const cache = await openPrivateCache(options.env);
-  const [owner, hardLimits] = [describeOwner(), await readHardLimits()];
+  const [cache, hardLimits] = await Promise.all([openPrivateCache(options.env), readHardLimits()]);
+  const owner = describeOwner();
   const { env, log, answerTimeoutMs: timeoutMs = ANSWER_TIMEOUT_MS } = options;
   // At each start: a bridge runs for days, and what lies in a cache may be cleaned away meanwhile.
   const installProfile = async (interpreter: Interpreter) =>

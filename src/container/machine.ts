@@ -15,6 +15,8 @@ const SYSTEM_FOLDERS = [
   "/run/current-system/sw/bin",
 ];
 const OCI_RUNTIMES = ["runc", "crun"];
+/** One by one a long PATH takes as long as all else before the first container begins. */
+const LOOKS_AT_ONCE = 8;
 
 /** Variables that change what podman is and how it works. */
 const PODMAN_VARIABLES = [
@@ -42,12 +44,13 @@ export async function findSystemProgram(name: string, env: Env): Promise<string 
 
 /** The OCI runtimes of the ordinary kind (containers, not virtual machines) that this machine has: name → path. */
 export async function findOciRuntimes(env: Env): Promise<ReadonlyMap<string, string>> {
-  const found = new Map<string, string>();
-  for (const name of OCI_RUNTIMES) {
-    const path = await findSystemProgram(name, env);
-    if (path !== undefined) found.set(name, path);
-  }
-  return found;
+  const paths = await Promise.all(OCI_RUNTIMES.map((name) => findSystemProgram(name, env)));
+  return new Map(
+    OCI_RUNTIMES.flatMap((name, index) => {
+      const path = paths[index];
+      return path === undefined ? [] : [[name, path] as const];
+    }),
+  );
 }
 
 /** Podman's configuration files that exist, in the order in which they are read. */
@@ -103,10 +106,15 @@ async function confFilesOf(folder: string): Promise<string[]> {
 }
 
 async function findIn(name: string, folders: readonly string[]): Promise<string | undefined> {
-  for (const folder of folders) {
-    const path = join(folder, name);
-    // A relative entry would run what happens to lie in the current folder.
-    if (isAbsolute(folder) && (await isProgram(path))) return path;
+  // A relative entry would run what happens to lie in the current folder.
+  const paths = [...new Set(folders)]
+    .filter((folder) => isAbsolute(folder))
+    .map((folder) => join(folder, name));
+  for (let at = 0; at < paths.length; at += LOOKS_AT_ONCE) {
+    const some = paths.slice(at, at + LOOKS_AT_ONCE);
+    const found = await Promise.all(some.map(isProgram));
+    const first = some.find((_, index) => found[index]);
+    if (first !== undefined) return first;
   }
   return undefined;
 }
