@@ -2,6 +2,7 @@ import { mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { replaceFile } from "../core/atomic-file.ts";
 import { BridgeError } from "../core/errors.ts";
+import { explainFileFault } from "../core/file-faults.ts";
 import { createFileSchema, type FileSetting, listFileSettings } from "./file-schema.ts";
 
 /** The schema beside a file that {@link writeStarterFile} has written: it fits this version. */
@@ -60,8 +61,9 @@ export async function writeStarterFile(path: string): Promise<void> {
         hint: 'It stays as it is. Type "sandpy config" for what counts.',
       });
     }
-    throw new BridgeError("CONFIG_INVALID", `${JSON.stringify(path)} cannot be written: ${String(error)}`, {
-      hint: "Name another file with --config.",
+    const { what, hint = "Name another file with --config." } = explainFileFault(error);
+    throw new BridgeError("CONFIG_INVALID", `${JSON.stringify(path)} cannot be written: ${what}`, {
+      hint,
       cause: error,
     });
   }

@@ -9,7 +9,7 @@ import type { ContainerEngine, EngineInfo } from "./engine.ts";
 import { findInstallCommand } from "./install-hint.ts";
 import { findProgram } from "./machine.ts";
 import { describeOwner, readHardLimits } from "./owner.ts";
-import { openPrivateCache } from "./private-cache.ts";
+import { openPrivateCache, writePrivately } from "./private-cache.ts";
 import { installSeccompProfile } from "./seccomp.ts";
 import type { Interpreter } from "./seccomp-profile.ts";
 
@@ -61,8 +61,8 @@ async function createFinder(options: DetectOptions): Promise<EngineFinder> {
   const owner = describeOwner();
   const { env, log, answerTimeoutMs: timeoutMs = ANSWER_TIMEOUT_MS } = options;
   // At each start: a bridge runs for days, and what lies in a cache may be cleaned away meanwhile.
-  const installProfile = async (interpreter: Interpreter) =>
-    installSeccompProfile(await openPrivateCache(env), interpreter);
+  const installProfile = (interpreter: Interpreter) =>
+    writePrivately(env, (folder) => installSeccompProfile(folder, interpreter));
   const shared = { env, log, timeoutMs, owner, hardLimits, installProfile };
   return new EngineFinder(options, shared, cache);
 }

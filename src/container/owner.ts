@@ -20,12 +20,12 @@ export const INSTANCE_LABEL = `${PREFIX}instance`;
 
 /** Describes this process as an owner, with a fresh instance id. */
 export function describeOwner(): Owner {
-  const { pid, boot, namespace, started } = ownIdentity();
-  const isKnown = boot !== "" && namespace !== "" && started !== ""; // on Linux
+  const { pid, bootId, namespace, started } = ownIdentity();
+  const isKnown = bootId !== "" && namespace !== "" && started !== ""; // on Linux
   return {
     instance: randomBytes(8).toString("hex"),
     pid,
-    started: isKnown ? `${boot}/${namespace}/${started}` : "unknown",
+    started: isKnown ? `${bootId}/${namespace}/${started}` : "unknown",
   };
 }
 
@@ -40,7 +40,7 @@ export function isOwnerGone(labels: Readonly<Record<string, unknown>>): boolean 
   const own = ownIdentity();
   const [, boot, namespace, started] = /^([^/]+)\/([^/]+)\/(\d+)$/.exec(String(identity)) ?? [];
   // A remote engine has containers of other machines.
-  if (boot !== own.boot || namespace !== own.namespace || started === undefined) return false;
+  if (boot !== own.bootId || namespace !== own.namespace || started === undefined) return false;
   return fateOf({ ...own, pid: Number(pid), started }) === "ended";
 }
 

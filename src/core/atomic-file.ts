@@ -1,15 +1,15 @@
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import type { BigIntStats } from "node:fs";
 import { chown, link, lstat, open, readdir, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { fateOf, ownIdentity, type ProcessIdentity } from "./process-identity.ts";
+import { fateOf, ownIdentity } from "./process-identity.ts";
 
 /**
  * How {@link replaceFile} names a file while it writes: nobody else gives such a name to a file. Who writes it is in the
  * name, since what is in the file may not be there yet when its writer is killed.
  */
 const PREFIX = ".sandpy-writing-";
-const TEMPORARY = new RegExp(`^\\${PREFIX}([0-9a-f]{8})([0-9a-f]{12})([0-9a-f]{12})[0-9a-f]{8}$`);
+const TEMPORARY = new RegExp(`^\\${PREFIX}([0-9a-f]{8})([0-9a-f]{12})([0-9a-f]{8})([0-9a-f]{8})[0-9a-f]{8}$`);
 /** Nobody writes a file of ours for so long. */
 const LEFT_MS = 60_000;
 /** What file systems say that know no hard links. */
@@ -98,30 +98,21 @@ export async function sweepTemporaries(folder: string): Promise<void> {
 
 /** Removes one that {@link isTemporary}, unless somebody may be writing it. Never rejects. */
 export async function sweepTemporary(folder: string, name: string): Promise<void> {
-  const [, writer = "", start = "", place] = TEMPORARY.exec(name) ?? [];
-  if (place === undefined) return;
+  const [, writer = "", start = "", where = "", boot] = TEMPORARY.exec(name) ?? [];
+  if (boot === undefined) return;
   const path = join(folder, name);
   const facts = await lstat(path).catch(() => undefined); // another process was faster
   if (facts?.isFile() !== true) return;
-  const pid = Number.parseInt(writer, 16);
   const started = String(Number.parseInt(start, 16) || "");
-  const isLeft =
-    place === placeOf(ownIdentity())
-      ? fateOf({ ...ownIdentity(), pid, started }) === "ended"
-      : Math.abs(Date.now() - facts.mtimeMs) > LEFT_MS; // of another machine, container or boot
+  const fate = fateOf({ pid: Number.parseInt(writer, 16), where, boot, started });
+  const isLeft = fate === "unknown" ? Math.abs(Date.now() - facts.mtimeMs) > LEFT_MS : fate === "ended";
   if (isLeft) await rm(path, { force: true }).catch(() => undefined);
 }
 
 function newTemporary(): string {
-  const own = ownIdentity();
-  const writer = own.pid.toString(16).padStart(8, "0");
-  const start = Number(own.started).toString(16).padStart(12, "0");
-  return `${PREFIX}${writer}${start}${placeOf(own)}${randomBytes(4).toString("hex")}`;
-}
-
-/** Where process ids say something. */
-function placeOf({ host, boot, namespace }: ProcessIdentity): string {
-  return createHash("sha256").update([host, boot, namespace].join("\0")).digest("hex").slice(0, 12);
+  const { pid, started, where, boot } = ownIdentity();
+  const [writer, start] = [pid.toString(16).padStart(8, "0"), Number(started).toString(16).padStart(12, "0")];
+  return `${PREFIX}${writer}${start}${where}${boot}${randomBytes(4).toString("hex")}`;
 }
 
 /** Gives a folder or file to its owner; only root can do that, and others have no need to. */

@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { lstat, open, readFile, readlink, rm, symlink } from "node:fs/promises";
 import { uptime } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -12,6 +12,8 @@ const STALE_MS = 120_000;
 /** A file is written at once: one without its holder's name for so long was left by one that was killed meanwhile. */
 const HALF_WRITTEN_MS = 10_000;
 
+/** Who it is, since when, and something random. What is half written is none. */
+const HOLDER = /^(\d+):(\d*):(\d+):([0-9a-f]{8}):([0-9a-f]{8}):[0-9a-f]{12}$/;
 /** What the name of a lock ends in while one that is left is removed. */
 const TURN = ".left";
 
@@ -28,7 +30,6 @@ export interface FileLockOptions {
 interface Holder extends ProcessIdentity {
   /** In seconds since the boot, which no setting of the clock changes. */
   readonly since: number;
-  readonly id: string;
 }
 
 /** A lock that is held. */
@@ -43,8 +44,7 @@ export interface FileLock {
  * holder has died is taken over. Rejects with `LIMIT_EXCEEDED` when one and the same holder keeps it for too long.
  */
 export async function acquireFileLock(path: string, { waitMs, signal }: FileLockOptions): Promise<FileLock> {
-  const holding: Holder = { ...ownIdentity(), since: uptime(), id: randomUUID() };
-  const mine = JSON.stringify(holding);
+  const mine = describeUs();
   let holder: string | undefined;
   let end = performance.now() + waitMs;
   while (!(await take(path, mine))) {
@@ -148,7 +148,7 @@ async function isStale(path: string, text: string): Promise<boolean> {
  */
 async function removeStale(path: string, text: string): Promise<void> {
   const turn = `${path}${TURN}`;
-  const mine = JSON.stringify({ ...ownIdentity(), since: uptime(), id: randomUUID() });
+  const mine = describeUs();
   if (!(await make(turn, mine))) {
     const other = await read(turn);
     if (other !== undefined && (await isStale(turn, other))) await rm(turn, { force: true });
@@ -161,19 +161,15 @@ async function removeStale(path: string, text: string): Promise<void> {
   }
 }
 
-function parseHolder(text: string): Holder | undefined {
-  try {
-    const holder: unknown = JSON.parse(text);
-    return isHolder(holder) ? holder : undefined;
-  } catch {
-    return undefined; // half written: its age decides
-  }
+/** Short: a link to less than 60 bytes needs no room on a disk that is full, on which memories can so be deleted. */
+function describeUs(): string {
+  const { pid, where, boot, started } = ownIdentity();
+  return [pid, started, Math.floor(uptime()), where, boot, randomBytes(6).toString("hex")].join(":");
 }
 
-function isHolder(value: unknown): value is Holder {
-  const has = (kind: string, ...names: readonly (keyof Holder)[]) =>
-    names.every((name) => typeof (value as Partial<Holder> | null)?.[name] === kind);
-  return has("number", "pid", "since") && has("string", "host", "boot", "namespace", "started", "id");
+function parseHolder(text: string): Holder | undefined {
+  const [, pid, started = "", since, where = "", boot = ""] = HOLDER.exec(text) ?? [];
+  return pid === undefined ? undefined : { pid: Number(pid), started, since: Number(since), where, boot };
 }
 
 async function read(path: string): Promise<string | undefined> {

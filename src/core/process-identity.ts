@@ -1,46 +1,66 @@
+import { createHash } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 
+const DIGITS = 8;
+
 /**
- * Which process it was: a process id alone can be another's by now, and another machine, boot or container has ids of its
- * own. `boot` and `namespace` are "" and `started` is "" outside Linux, where there is less to go by.
+ * Which process it was, in few characters: a process id alone can be another's by now, and another machine, boot or
+ * container has ids of its own.
  */
 export interface ProcessIdentity {
   readonly pid: number;
-  readonly host: string;
+  /** Eight hex digits that stand for the machine and the PID namespace. */
+  readonly where: string;
+  /** Eight hex digits that stand for the boot; zeros outside Linux. */
   readonly boot: string;
-  /** The PID namespace. */
-  readonly namespace: string;
-  /** The tick since the boot in which it started. */
+  /** The tick since the boot in which it started; "" outside Linux. */
   readonly started: string;
+}
+
+/** This process, as Linux names it: `bootId` and `namespace` are "" elsewhere. */
+export interface OwnIdentity extends ProcessIdentity {
+  readonly bootId: string;
+  readonly namespace: string;
 }
 
 /** What can be said of a process from here: that it runs, that it has ended, or nothing, since we would not see it. */
 export type Fate = "runs" | "ended" | "unknown";
 
-let own: ProcessIdentity | undefined;
+let own: OwnIdentity | undefined;
 
 /** Describes this process. */
-export function ownIdentity(): ProcessIdentity {
-  own ??= {
-    pid: process.pid,
-    host: hostname(),
-    boot: readText("/proc/sys/kernel/random/boot_id").trim(),
-    namespace: readNamespace(),
-    started: readStart(process.pid) ?? "",
-  };
+export function ownIdentity(): OwnIdentity {
+  own ??= describe();
   return own;
 }
 
+function describe(): OwnIdentity {
+  const bootId = readText("/proc/sys/kernel/random/boot_id").trim();
+  const namespace = readNamespace();
+  return {
+    pid: process.pid,
+    where: digest(`${hostname()}\0${namespace}`),
+    boot: bootId === "" ? "0".repeat(DIGITS) : digest(bootId),
+    started: readStart(process.pid) ?? "",
+    bootId,
+    namespace,
+  };
+}
+
 /** What became of a process. Its number may be another's by now, and the machine may have been started anew since. */
-export function fateOf({ pid, host, boot, namespace, started }: ProcessIdentity): Fate {
+export function fateOf({ pid, where, boot, started }: ProcessIdentity): Fate {
   const us = ownIdentity();
-  if (host !== us.host || namespace !== us.namespace) return "unknown";
+  if (where !== us.where) return "unknown";
   if (boot !== us.boot) return "ended";
   const now = readStart(pid);
   // Processes of others can be hidden.
   if (now === undefined || started === "") return isAlive(pid) ? "runs" : "ended";
   return now === started ? "runs" : "ended";
+}
+
+function digest(text: string): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, DIGITS);
 }
 
 /** Whether there is a process of that id on this machine, also one of somebody else's. */

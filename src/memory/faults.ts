@@ -1,4 +1,5 @@
 import { BridgeError } from "../core/errors.ts";
+import { explainFileFault } from "../core/file-faults.ts";
 
 const MAX_SHOWN_CHARS = 200;
 
@@ -17,30 +18,24 @@ export function unavailable(message: string, hint: string, cause?: unknown): Bri
   return new BridgeError("MEMORY_UNAVAILABLE", message, { hint, cause });
 }
 
-const REASONS: Readonly<Record<string, readonly [what: string, hint: string]>> = {
-  ENOSPC: ["the disk is full", "Free some space on it, then try again."],
-  EDQUOT: ["the user's share of the disk is used up", "Free some space on it, then try again."],
-  EFBIG: ["the file would be larger than this process may write", "Raise its limit (ulimit -f)."],
-  EROFS: [
-    "it is on a file system that is read-only",
-    "Set MCP_BRIDGE_STATE_DIR to a folder that can be written.",
-  ],
-  EACCES: ["permission is denied", "Its owner and mode must let you read and write: see ls -ld."],
-  EPERM: ["it is not permitted", "Its owner and mode must let you write, and it must not be immutable."],
-  ENAMETOOLONG: ["the path is too long", "Set MCP_BRIDGE_STATE_DIR to a shorter path."],
-  ENOTDIR: ["a part of the path is not a folder", "Move that file away."],
-  ELOOP: ["it is a symbolic link, which is not followed", "Put the real file or folder in its place."],
-  EMFILE: ["too many files are open", "Raise the limit (ulimit -n)."],
+/** What helps where only the folder of what is kept is concerned. */
+const HINTS: Readonly<Record<string, string>> = {
+  EROFS: "Set MCP_BRIDGE_STATE_DIR to a folder that can be written.",
+  EACCES: "Its owner and mode must let you read and write: see ls -ld.",
+  EPERM: "Its owner and mode must let you write, and it must not be immutable.",
+  ENAMETOOLONG: "Set MCP_BRIDGE_STATE_DIR to a shorter path.",
+  ENOTDIR: "Move that file away.",
+  ELOOP: "Put the real file or folder in its place.",
 };
 
 /** Turns a failure of the file system into ours. `doing` completes "… failed", such as `saving "x"`. */
 export function fromSystem(error: unknown, doing: string, path: string): BridgeError {
   if (error instanceof BridgeError) return error;
-  const { code = "", message } = error as NodeJS.ErrnoException;
-  const [what, hint] = REASONS[code] ?? [message, "Look at the file and its folder."];
+  const { what, hint } = explainFileFault(error);
+  const { code = "" } = error as NodeJS.ErrnoException;
   return unavailable(
     `${doing} failed, and nothing was changed: ${what}: ${JSON.stringify(path)}`,
-    hint,
+    hint ?? HINTS[code] ?? "Look at the file and its folder.",
     error,
   );
 }

@@ -9,7 +9,7 @@ test("removes what killed processes left half written, and nothing else", async 
   const hour = Date.now() / 1000 - 3600;
   const name = (start: number, place: string) =>
     `.sandpy-writing-00000001${start.toString(16).padStart(12, "0")}${place}01234567`;
-  const [old, young] = [name(0, "0123456789ab"), name(1, "0123456789ab")];
+  const [old, young] = [name(0, "0123456789abcdef"), name(1, "0123456789abcdef")];
   for (const each of [old, young, `${old}~`, ".a.json.0123456789abcdef", ".keep", "old.json"]) {
     writeFileSync(join(path, each), "x");
     if (each !== young) utimesSync(join(path, each), hour, hour);

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, open, unlink } from "node:fs/promises";
 import { join } from "node:path";
+import { explainFileFault } from "../../core/file-faults.ts";
 import type { ToolResult } from "../../kernel/host-tools.ts";
 import { usage } from "../arguments.ts";
 
@@ -84,16 +85,29 @@ export async function saveAttachments(
     await mkdir(folder, { recursive: true });
     for (const [index, { what, type, bytes }] of attachments.entries()) {
       const path = join(folder, `${what}-${stem}-${index + 1}.${extensionOf(type)}`);
-      await writeFile(path, bytes, { flag: "wx" });
+      await writeWhole(path, bytes);
       paths.push(path);
     }
     return paths;
   } catch (error) {
     if (!(error instanceof Error && "code" in error)) throw error;
     throw usage(
-      `${JSON.stringify(folder)} cannot be written to (${String(error.code)})`,
+      `${JSON.stringify(folder)} cannot be written to (${explainFileFault(error).what})`,
       "Give another folder with --save=<folder>. The call has been made.",
     );
+  }
+}
+
+/** Leaves no half of one behind. */
+async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {
+  const handle = await open(path, "wx");
+  try {
+    await handle.writeFile(bytes);
+  } catch (error) {
+    await unlink(path).catch(() => undefined); // somebody was faster
+    throw error;
+  } finally {
+    await handle.close();
   }
 }
 

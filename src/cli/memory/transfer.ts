@@ -1,6 +1,7 @@
 import { realpath, stat, writeFile } from "node:fs/promises";
 import { defineCommand } from "citty";
 import { replaceFile } from "../../core/atomic-file.ts";
+import { explainFileFault } from "../../core/file-faults.ts";
 import { usage } from "../arguments.ts";
 import type { CliContext } from "../context.ts";
 import { print, printJson } from "../output.ts";
@@ -36,9 +37,8 @@ async function exportTo(file: string, context: CliContext): Promise<number> {
   try {
     await writeTo(file, text);
   } catch (error) {
-    const { code = "" } = error as NodeJS.ErrnoException;
     throw usage(
-      `${JSON.stringify(file)} cannot be written (${code})`,
+      `${JSON.stringify(file)} cannot be written (${explainFileFault(error).what})`,
       'Give another file, or "-" for stdout.',
     );
   }

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { mkdir, open, readdir, unlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { BridgeError } from "../../core/errors.ts";
+import { explainFileFault } from "../../core/file-faults.ts";
 import type { WorkspaceFiles } from "../../kernel/workspace-files.ts";
 import { usage } from "../arguments.ts";
 import { printable } from "../printable.ts";
@@ -73,10 +74,13 @@ export async function takeOut(
     await writeFile(join(folder, MANIFEST), `${JSON.stringify({ files }, undefined, 2)}\n`, { flag: "wx" });
   } catch (error) {
     if (error instanceof BridgeError) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new BridgeError("FILES_FAILED", `files of the job could not be written: ${reason}`, {
-      hint: `Make room in ${JSON.stringify(folder)}, or name another folder with --out.`,
-    });
+    throw new BridgeError(
+      "FILES_FAILED",
+      `files of the job could not be written: ${explainFileFault(error).what}`,
+      {
+        hint: `Make room in ${JSON.stringify(folder)}, or name another folder with --out.`,
+      },
+    );
   }
   return { files, notes };
 }
@@ -91,8 +95,10 @@ async function writeOut(
   const place = join(folder, path);
   try {
     await mkdir(dirname(place), { recursive: true });
-  } catch {
-    return { fault: "a file stands where its folder would be" };
+  } catch (error) {
+    const { code = "" } = error as NodeJS.ErrnoException;
+    if (code === "EEXIST" || code === "ENOTDIR") return { fault: "a file stands where its folder would be" };
+    throw error;
   }
   const handle = await open(place, "wx", 0o644).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "EEXIST") return undefined; // its name, on a disk that does not tell upper from lower case
@@ -111,7 +117,7 @@ async function writeOut(
       await handle.writeFile(piece);
     }
   } catch (error) {
-    await unlink(place);
+    await unlink(place).catch(() => undefined); // somebody was faster
     if (error instanceof BridgeError) return { fault: "it could not be read" };
     throw error;
   } finally {

@@ -3,6 +3,7 @@ import { access, lstat, mkdir, open, realpath, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { removeFile, replaceFile } from "../../core/atomic-file.ts";
 import { BridgeError } from "../../core/errors.ts";
+import { explainFileFault } from "../../core/file-faults.ts";
 
 /** As much as discovery reads of a file. */
 const MAX_BYTES = 8 * 1024 ** 2;
@@ -98,7 +99,7 @@ async function write(file: ClientFile, bytes: Uint8Array | undefined, fate: Back
     if (fate === "remove") await removeFile(`${path}${BACKUP_ENDING}`);
   } catch (error) {
     if (error instanceof BridgeError) throw error;
-    throw refuse(path, `cannot be written: ${(error as Error).message}`);
+    throw refuse(path, `cannot be written: ${explainFileFault(error).what}`);
   }
 }
 

@@ -3,6 +3,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod";
 import { BridgeError } from "../../core/errors.ts";
+import { explainFileFault } from "../../core/file-faults.ts";
 import { withFileLock } from "../../core/file-lock.ts";
 import { PrivateFolder } from "../../core/private-folder.ts";
 
@@ -100,13 +101,13 @@ export class TrustStore {
   }
 
   #cannot(what: string, error: unknown): BridgeError {
-    const { code, message } = error as NodeJS.ErrnoException;
-    return this.#fault(`cannot ${what}: ${code === "EACCES" ? "permission denied" : message}`);
+    const { what: why, hint } = explainFileFault(error);
+    return this.#fault(`cannot ${what}: ${why}`, hint);
   }
 
-  #fault(what: string): BridgeError {
+  #fault(what: string, hint?: string): BridgeError {
     return new BridgeError("CONFIG_INVALID", `${this.file}, which says what you trust, ${what}`, {
-      hint: "Correct it, or delete it and run sandpy trust again; until then no project is trusted.",
+      hint: hint ?? "Correct it, or delete it and run sandpy trust again; until then no project is trusted.",
     });
   }
 }

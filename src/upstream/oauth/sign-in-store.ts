@@ -3,6 +3,7 @@ import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod";
 import { BridgeError } from "../../core/errors.ts";
+import { explainFileFault } from "../../core/file-faults.ts";
 import { withFileLock } from "../../core/file-lock.ts";
 import { PrivateFolder } from "../../core/private-folder.ts";
 
@@ -88,13 +89,29 @@ export class SignInStore {
       );
     }
     const key = keyOf(url);
-    return withFileLock(join(folder.folder, `${key}.lock`), { waitMs: LOCK_WAIT_MS, signal }, async () => {
-      const current = await this.read(url);
-      const next = await change(current);
-      if (next === undefined) await folder.remove(`${key}.json`);
-      else if (next !== current) await folder.write(`${key}.json`, `${JSON.stringify(next, undefined, 2)}\n`);
-      return next;
-    });
+    const locked = <T>(work: () => Promise<T>) =>
+      withFileLock(join(folder.folder, `${key}.lock`), { waitMs: LOCK_WAIT_MS, signal }, work);
+    let isChanging = false;
+    try {
+      return await locked(async () => {
+        const current = await this.read(url);
+        isChanging = true;
+        const next = await change(current);
+        isChanging = false;
+        if (next === undefined) await folder.remove(`${key}.json`);
+        else if (next !== current)
+          await folder.write(`${key}.json`, `${JSON.stringify(next, undefined, 2)}\n`);
+        return next;
+      });
+    } catch (error) {
+      if (isChanging || error instanceof BridgeError || signal?.aborted === true) throw error;
+      const { what, hint } = explainFileFault(error);
+      throw new BridgeError(
+        "CONFIG_INVALID",
+        `the sign-in could not be kept in ${JSON.stringify(folder.folder)}: ${what}`,
+        { hint: hint ?? "It must be yours and writable; XDG_DATA_HOME says where it is.", cause: error },
+      );
+    }
   }
 
   #open(): Promise<PrivateFolder | undefined> {

@@ -126,10 +126,18 @@ export class TokenSource implements AuthProvider {
 
   async #refreshOnce(rejected: string): Promise<SignIn | undefined> {
     const { url, store } = this.#options;
-    const next = await store.update(url, async (current) => {
-      const isOurs = current?.tokens?.accessToken === rejected;
-      return isOurs ? this.#exchange(current) : current; // else another process was first
-    });
+    let fresh: SignIn | undefined;
+    const next = await store
+      .update(url, async (current) => {
+        const isOurs = current?.tokens?.accessToken === rejected;
+        fresh = isOurs ? await this.#exchange(current) : current; // else another process was first
+        return fresh;
+      })
+      .catch((error: unknown) => {
+        // The disk is full: what was issued may be the only one that still counts.
+        if (fresh === undefined) throw error;
+        return fresh;
+      });
     this.#adopt(next);
     return next;
   }

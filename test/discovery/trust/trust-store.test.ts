@@ -66,8 +66,9 @@ describe("what is trusted", () => {
 
   test("is changed although a process was killed while it held the lock", async () => {
     mkdirSync(folder, { recursive: true });
-    const { pid } = Bun.spawnSync(["true"]);
-    writeFileSync(join(folder, "trust.lock"), JSON.stringify({ ...ownIdentity(), pid, since: 0, id: "x" }));
+    const { where, boot } = ownIdentity();
+    const holder = `${Bun.spawnSync(["true"]).pid}:1:1:${where}:${boot}:0123456789ab`;
+    writeFileSync(join(folder, "trust.lock"), holder);
 
     await new TrustStore(folder).update(() => [entry("a")]);
 
