@@ -10,6 +10,12 @@ from _json import make_scanner
 
 PACKAGE = "_sandpy"
 
+if sys.argv[1:]:  # the host's ends are not our standard descriptors yet
+    first = int(sys.argv.pop())
+    for fd in range(3):
+        os.dup2(first + fd, fd)
+    os.closerange(3, first + 3)
+
 # Every import of the standard library is paid for at each start, many times over where an image has no compiled files:
 # what is not needed for a first result comes later, see late.py.
 ModuleSpec = type(sys.__spec__)

@@ -1,7 +1,7 @@
 import { detectEngine } from "../../src/container/detect.ts";
 import type { ContainerEngine, EngineInfo, Sandbox, SandboxSpec } from "../../src/container/engine.ts";
 import { createLog } from "../../src/core/log.ts";
-import { SANDBOX_COMMAND } from "../../src/kernel/command.ts";
+import { HEIR_COMMAND, SANDBOX_COMMAND } from "../../src/kernel/command.ts";
 import { MAX_FRAME_BYTES, type OutgoingLine, PROTOCOL, renderLine } from "../../src/kernel/protocol.ts";
 import { renderPayload } from "../../src/kernel/source.ts";
 import { time } from "./statistics.ts";
@@ -39,13 +39,17 @@ export class Containers {
   }
 
   /** Starts a program of the image; the container is closed with the world at the latest. */
-  async start(...command: readonly string[]): Promise<RawContainer> {
+  start(...command: readonly string[]): Promise<RawContainer> {
+    return this.#start({ command });
+  }
+
+  async #start(program: Pick<SandboxSpec, "command" | "heirCommand">): Promise<RawContainer> {
     const { image, containerUser: user, memoryBytes, pids, cpus, projectsQuotaBytes } = this.#world.config;
     const spec: SandboxSpec = {
       image,
       user,
       limits: { memoryBytes, pids, cpus, projectsBytes: projectsQuotaBytes },
-      command,
+      ...program,
     };
     const sandbox = await this.#engine.start(spec, AbortSignal.timeout(DEADLINE_MS));
     this.#world.scope.add(sandbox.name, () => sandbox.close());
@@ -62,7 +66,7 @@ export class Containers {
 
   /** Starts the product's Python and waits until its kernel is ready. */
   async startKernel(): Promise<RawContainer> {
-    const container = await this.start(...SANDBOX_COMMAND);
+    const container = await this.#start({ command: SANDBOX_COMMAND, heirCommand: HEIR_COMMAND });
     const rlimits = this.#engine.info.enforcesLimits
       ? null
       : { memory_bytes: this.#world.config.memoryBytes, processes: this.#world.config.pids };

@@ -8,7 +8,7 @@ import { PROJECTS } from "../container/run-args.ts";
 import { BridgeError } from "../core/errors.ts";
 import { untilAborted } from "../core/lifecycle.ts";
 import type { Log } from "../core/log.ts";
-import { SANDBOX_COMMAND } from "../kernel/command.ts";
+import { HEIR_COMMAND, SANDBOX_COMMAND } from "../kernel/command.ts";
 import type { KernelEvents } from "../kernel/kernel.ts";
 import type { SandboxSettings } from "../kernel/protocol.ts";
 import type { KernelSource, StartedKernel } from "../session/kernel-source.ts";
@@ -140,18 +140,31 @@ export class KernelLauncher implements KernelSource {
         ? null
         : { memory_bytes: config.memoryBytes, processes: config.pids },
     };
-    const kernel = await startKernel({
-      sandbox,
-      settings,
-      events,
-      log,
-      helloDeadlineMs: HELLO_DEADLINE_MS,
-      signal,
+    const options = { sandbox, settings, events, log, helloDeadlineMs: HELLO_DEADLINE_MS, signal };
+    const kernel = await startKernel(options).catch(async (error: unknown) => {
+      if (sandbox.isHeir && (await this.#mayBeginOtherwise(engine, error, signal))) return undefined;
+      throw error;
     });
+    if (kernel === undefined) {
+      log.warning(
+        "a sandbox did not begin with the bridge's own pipes; the engine's client stays from now on",
+      );
+      await engine.stopHandingDown();
+      return this.#startWith(engine, events, signal);
+    }
     if (this.#engine === undefined) void this.#lookAround(engine);
     this.#engine = engine;
     log.debug("started a sandbox", { name: sandbox.name, python: kernel.python });
     return { kernel, notes: engine.info.enforcesLimits ? [] : [WEAK_LIMITS_NOTE] };
+  }
+
+  /**
+   * Whether a sandbox that ended before it had greeted is to be tried with the engine's client in between: some other OCI
+   * runtime may not hand descriptors down, and of a Python that fails only a client that stays tells the words.
+   */
+  async #mayBeginOtherwise(engine: ContainerEngine, error: unknown, signal: AbortSignal): Promise<boolean> {
+    if (signal.aborted || !hasEnded(error)) return false;
+    return !isEngineFailure(error) || (await engine.hasImage(this.#options.config.image, signal));
   }
 
   /** Once, when an engine was found. One after the other: none of it is in a hurry, and code runs meanwhile. */
@@ -199,6 +212,7 @@ export class KernelLauncher implements KernelSource {
       image,
       limits: { memoryBytes, pids, cpus, projectsBytes: projectsQuotaBytes },
       command: SANDBOX_COMMAND,
+      heirCommand: HEIR_COMMAND,
       ...(mounts === undefined
         ? { user: containerUser }
         : { mounts, user: mountUser(containerUser, containerUser === DEFAULT_USER, info) }),
@@ -231,9 +245,14 @@ const WEAK_LIMITS_NOTE =
   "This engine does not enforce memory and process limits (rootless on cgroup v1); resource limits inside the sandbox stand in.";
 
 function isEngineFailure(error: unknown): error is BridgeError {
+  return hasEnded(error) && ENGINE_EXIT_CODES.includes(error.data?.["exitCode"]);
+}
+
+/** Whether the sandbox ended before it greeted, and was not only silent. */
+function hasEnded(error: unknown): error is BridgeError {
   return (
     error instanceof BridgeError &&
     error.code === "KERNEL_START_FAILED" &&
-    ENGINE_EXIT_CODES.includes(error.data?.["exitCode"])
+    error.data?.["exitCode"] !== undefined
   );
 }

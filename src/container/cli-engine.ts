@@ -32,8 +32,12 @@ export interface CliEngineOptions {
   readonly log: Log;
   /** How long a command that answers at once may take. */
   readonly timeoutMs: number;
+  /** Whether its containers can get descriptors of its client. */
+  readonly handsDown: boolean;
   /** See {@link ContainerEngine.alternatives}. */
   readonly findAlternatives: (signal: AbortSignal) => Promise<readonly ContainerEngine[]>;
+  /** See {@link ContainerEngine.stopHandingDown}. */
+  readonly rememberNotToHandDown: () => Promise<void>;
   /** See {@link ContainerEngine.prefer}. */
   readonly remember: () => Promise<void>;
 }
@@ -49,11 +53,13 @@ export class CliEngine implements ContainerEngine {
   readonly #imageVolumes = new Map<string, readonly string[]>();
   /** Containers that could not be removed, since the engine was away or did not answer. */
   readonly #left = new Set<string>();
+  #handsDown: boolean;
 
   constructor(options: CliEngineOptions) {
     this.info = options.info;
     this.executable = options.executable;
     this.#options = options;
+    this.#handsDown = options.handsDown;
     this.images = new ImageStore({
       info: options.info,
       run: (...command) => this.#call(...command),
@@ -81,6 +87,7 @@ export class CliEngine implements ContainerEngine {
     await checkMounts(spec, info);
     const seccompProfile = await this.#installProfile();
     const name = nameContainer(owner);
+    const isHeir = this.#handsDown && spec.heirCommand !== undefined;
     const args = buildRunArgs({
       engine: info.engine,
       remote: info.remote,
@@ -93,16 +100,22 @@ export class CliEngine implements ContainerEngine {
       seccompProfile,
       hardLimits,
       imageVolumes: await this.#volumesOf(spec.image, signal),
+      isHeir,
     });
     if (signal.aborted) throw startCancelled(signal);
     log.debug("starting a container", { engine: info.engine, runtime: info.ociRuntime, name });
     // Podman's monitor leaves an empty file "oom" in the folder it was started in; the user's folder is not for that.
-    const client = await startClient({ executable, args, env, cwd: dirname(seccompProfile) });
-    const sandbox = this.#sandbox(name, client);
+    const client = await startClient({ executable, args, env, cwd: dirname(seccompProfile), isHeir });
+    const sandbox = this.#sandbox({ name, isHeir }, client);
     void this.#removeLeft();
     if (!signal.aborted) return sandbox;
     await sandbox.close();
     throw startCancelled(signal);
+  }
+
+  async stopHandingDown(): Promise<void> {
+    this.#handsDown = false;
+    await this.#options.rememberNotToHandDown();
   }
 
   async hasImage(image: string, signal: AbortSignal): Promise<boolean> {
@@ -204,14 +217,14 @@ export class CliEngine implements ContainerEngine {
     if (signal.aborted) throw startCancelled(signal);
     const onStderr = (text: string) => onLine(lastLine(text));
     const child = await startClient({ executable, args, env, cwd: dirname(seccompProfile), onStderr });
-    const sandbox = this.#sandbox(name, child);
+    const sandbox = this.#sandbox({ name, isHeir: false }, child);
     return { child, [Symbol.asyncDispose]: () => sandbox.close() };
   }
 
-  #sandbox(name: string, client: Child): ClientSandbox {
+  #sandbox(named: Pick<Sandbox, "name" | "isHeir">, client: Child): ClientSandbox {
     const run: RunCommand = (command, limitMs, budget) =>
       this.#call(command, Math.min(limitMs, this.#options.timeoutMs), budget);
-    return new ClientSandbox(name, this.info.engine, client, run, () => this.#left.add(name));
+    return new ClientSandbox(named, this.info.engine, client, run, () => this.#left.add(named.name));
   }
 
   /** Tries once more what could not be removed, now that there is reason to believe that the engine is back. Never rejects. */

@@ -23,7 +23,9 @@ export async function detectDocker(context: DetectContext): Promise<Detection> {
   const candidateOf = (ociRuntime: string | undefined): Candidate => ({
     facts: docker.facts,
     ociRuntime,
+    handsDown: false, // its containers are children of the daemon
     remember: async () => undefined,
+    rememberNotToHandDown: async () => undefined,
   });
   const candidates = [
     candidateOf(configured),

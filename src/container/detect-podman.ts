@@ -9,9 +9,15 @@ import {
   readCgroups,
   record,
 } from "./facts.ts";
-import { choosesRuntime, findContainersConf, findOciRuntimes, stampPodman } from "./machine.ts";
+import {
+  findChosenRuntime,
+  findContainersConf,
+  findOciRuntimes,
+  isOrdinaryRuntime,
+  stampPodman,
+} from "./machine.ts";
 import { parseJson } from "./parse-json.ts";
-import { PodmanMemory } from "./podman-memory.ts";
+import { PodmanMemory, type Recollection } from "./podman-memory.ts";
 
 /**
  * Asks podman as little as possible: `podman info` takes longer than starting a container. A local podman's facts
@@ -24,23 +30,28 @@ export async function detectPodman(context: DetectContext): Promise<Detection> {
     findOciRuntimes(env),
     process.platform === "linux" ? readCgroups() : undefined,
   ]);
-  const [stamp, isConfigured] = await Promise.all([
+  const [stamp, chosen] = await Promise.all([
     stampPodman(executable, env, confFiles, runtimes),
-    choosesRuntime(confFiles),
+    findChosenRuntime(confFiles),
   ]);
   const memory = new PodmanMemory(cache, executable, stamp, log);
   const known = await memory.recall();
   const facts = known?.facts ?? (await askPodman(context, cgroups));
   const { remote } = facts;
+  let recollection: Recollection = known ?? { facts };
+  const keep = (more: Partial<Recollection>) => {
+    recollection = { ...recollection, ...more };
+    return memory.keep(recollection);
+  };
   // A remote podman changes without a trace on this machine: it is asked each time.
-  if (known === undefined && !remote) await memory.keep({ facts });
+  if (known === undefined && !remote) await keep({});
 
   const choices = remote
     ? [configured]
     : orderRuntimes({
         configured,
         remembered: known?.ociRuntime,
-        predicted: predictRuntime(cgroups, isConfigured, runtimes),
+        predicted: predictRuntime(cgroups, chosen !== undefined, runtimes),
         present: [...runtimes.keys()],
       });
   if (configured === undefined && choices[0] !== undefined) {
@@ -52,9 +63,12 @@ export async function detectPodman(context: DetectContext): Promise<Detection> {
   const candidateOf = (ociRuntime: string | undefined): Candidate => ({
     facts,
     ociRuntime,
+    // Podman's own choice is one of the ordinary kind.
+    handsDown: !remote && known?.handsDown !== false && isOrdinaryRuntime(ociRuntime ?? chosen ?? "runc"),
     remember: async () => {
-      if (configured === undefined && !remote) await memory.keep({ facts, ociRuntime: ociRuntime ?? null });
+      if (configured === undefined && !remote) await keep({ ociRuntime: ociRuntime ?? null });
     },
+    rememberNotToHandDown: () => keep({ handsDown: false }),
   });
   const [best, ...others] = choices;
   return { candidates: [candidateOf(best), ...others.map(candidateOf)], forget: () => memory.forget() };

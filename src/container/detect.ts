@@ -4,7 +4,7 @@ import type { PrivateFolder } from "../core/private-folder.ts";
 import { CliEngine, type CliEngineOptions } from "./cli-engine.ts";
 import { detectDocker } from "./detect-docker.ts";
 import { detectPodman } from "./detect-podman.ts";
-import type { Choices, DetectContext, Detection, Refusal } from "./detection.ts";
+import type { Candidate, Choices, DetectContext, Detection, Refusal } from "./detection.ts";
 import type { ContainerEngine, EngineInfo } from "./engine.ts";
 import { findInstallCommand } from "./install-hint.ts";
 import { findProgram } from "./machine.ts";
@@ -68,7 +68,8 @@ async function createFinder(options: DetectOptions): Promise<EngineFinder> {
 }
 
 /** What the engines of one detection have in common. */
-type Shared = Omit<CliEngineOptions, "info" | "executable" | "findAlternatives" | "remember">;
+type Shared = Omit<CliEngineOptions, "info" | "executable" | "findAlternatives" | keyof Ways>;
+type Ways = Pick<Candidate, "handsDown" | "remember" | "rememberNotToHandDown">;
 
 class EngineFinder {
   readonly #names: readonly EngineName[];
@@ -124,14 +125,14 @@ class EngineFinder {
     executable: string,
     { candidates, forget }: Choices,
   ): readonly ContainerEngine[] {
-    const engines: readonly ContainerEngine[] = candidates.map(({ facts, ociRuntime, remember }) => {
+    const engines: readonly ContainerEngine[] = candidates.map(({ facts, ociRuntime, ...ways }) => {
       const findAlternatives = async (signal: AbortSignal) => {
         await forget();
         const others = engines.filter(({ info }) => info.ociRuntime !== ociRuntime);
         return [...others, ...(await this.#findAfter(engine, signal))];
       };
       const info = { engine, ...facts, ociRuntime };
-      return new CliEngine({ ...this.#shared, executable, info, remember, findAlternatives });
+      return new CliEngine({ ...this.#shared, ...ways, executable, info, findAlternatives });
     });
     return engines;
   }

@@ -30,7 +30,10 @@ export interface Choices {
 export interface Candidate {
   readonly facts: EngineFacts;
   readonly ociRuntime: string | undefined;
+  /** Whether its containers can get descriptors of its client. */
+  readonly handsDown: boolean;
   readonly remember: () => Promise<void>;
+  readonly rememberNotToHandDown: () => Promise<void>;
 }
 
 /** Why an engine is of no use, in one line. */

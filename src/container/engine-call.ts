@@ -1,6 +1,7 @@
 import { BoundedText } from "../core/bounded-text.ts";
 import { type Child, startChild } from "../core/child.ts";
 import { BridgeError } from "../core/errors.ts";
+import { startHeir } from "../core/heir.ts";
 
 const MAX_STDOUT_CHARS = 1 << 20;
 
@@ -62,10 +63,13 @@ export async function startClient(client: {
   readonly env: Readonly<Record<string, string>>;
   readonly cwd?: string;
   readonly onStderr?: (text: string) => void;
+  /** Whether the container gets our pipes, and not the client. */
+  readonly isHeir?: boolean;
 }): Promise<Child> {
-  const { executable, ...options } = client;
+  const { executable, isHeir, ...options } = client;
   try {
-    return await startChild({ ...options, command: executable, ownGroup: true });
+    const start = isHeir === true ? startHeir : startChild;
+    return await start({ ...options, command: executable, ownGroup: true });
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new BridgeError("ENGINE_FAILED", `"${executable}" could not be started: ${reason}`, {

@@ -31,11 +31,18 @@ export interface SandboxSpec {
   readonly mounts?: readonly Mount[];
   /** The program and its arguments; the image's entry point is not used. */
   readonly command: readonly string[];
+  /**
+   * The same program where it takes descriptors 3 to 5 for its stdin, stdout and stderr. An engine that can hand them to the
+   * container does: its client then ends once the container runs, and nobody stands between the container and us.
+   */
+  readonly heirCommand?: readonly string[];
 }
 
 /** A container that runs. Shaped like a process; closing it kills it by name and checks that it is gone. */
 export interface Sandbox extends Closable {
   readonly name: string;
+  /** Whether it has our pipes, by `heirCommand`. */
+  readonly isHeir: boolean;
   readonly stdout: AsyncIterable<Uint8Array>;
   /** Resolves when the pipe has taken the bytes; rejects when the container is gone. */
   write(bytes: Uint8Array | string): Promise<void>;
@@ -45,7 +52,8 @@ export interface Sandbox extends Closable {
 
 export interface SandboxExit {
   /**
-   * The engine client's exit code: the program's own, 137 after a kill, `null` when the client itself was killed.
+   * The engine client's exit code: the program's own, 137 after a kill, `null` when the client itself was killed, and for an
+   * heir that had begun, whose end no client sees.
    * Before the first byte of stdout, 125 to 127 are the engine's: 125 its own failure (no such image, no daemon, a flag
    * that it refuses), 126 the OCI runtime's or a command that cannot be executed, 127 a command that is not in the
    * image. After it they are the program's like any other.
@@ -82,6 +90,8 @@ export interface ContainerEngine {
    * The signal stops the start, not the container.
    */
   start(spec: SandboxSpec, signal: AbortSignal): Promise<Sandbox>;
+  /** Hands no more descriptors to containers, later bridges neither: one that got them did not begin. */
+  stopHandingDown(): Promise<void>;
   /** Whether the image is there, without asking a registry. */
   hasImage(image: string, signal: AbortSignal): Promise<boolean>;
   /** Pulls the image; rejects with `IMAGE_MISSING` and the engine's words. `onProgress` gets its last line. */

@@ -1,6 +1,6 @@
 import { constants } from "node:fs";
 import { access, readdir, readFile, stat } from "node:fs/promises";
-import { delimiter, isAbsolute, join } from "node:path";
+import { basename, delimiter, isAbsolute, join } from "node:path";
 
 type Env = Readonly<Record<string, string>>;
 
@@ -65,10 +65,19 @@ export async function findContainersConf(env: Env): Promise<string[]> {
   return candidates.filter((_, index) => stamps[index] !== undefined);
 }
 
-/** Whether one of the configuration files chooses the OCI runtime. */
-export async function choosesRuntime(files: readonly string[]): Promise<boolean> {
+/** The OCI runtime that the configuration files choose, of which later ones count more; `undefined` for none. */
+export async function findChosenRuntime(files: readonly string[]): Promise<string | undefined> {
   const texts = await Promise.all(files.map((file) => readFile(file, "utf8").catch(() => ""))); // podman will say it
-  return texts.some((text) => /^\s*runtime\s*=/m.test(text));
+  return texts
+    .flatMap((text) => text.match(/^\s*runtime\s*=.*/gm) ?? [])
+    .at(-1)
+    ?.match(/=\s*["']?([^"'#]*)/)?.[1]
+    ?.trim();
+}
+
+/** Whether this is one of the ordinary kind, by its name or path; both hand descriptors to what they start. */
+export function isOrdinaryRuntime(name: string): boolean {
+  return OCI_RUNTIMES.includes(basename(name));
 }
 
 /**

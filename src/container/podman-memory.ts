@@ -9,6 +9,8 @@ export interface Recollection {
   readonly facts: EngineFacts;
   /** The OCI runtime that gave a first byte where another had not; `null` for the default, absent when none is known. */
   readonly ociRuntime?: string | null;
+  /** Whether a container that got descriptors of the client did not begin. */
+  readonly handsDown?: false;
 }
 
 /** Goes into the stamp: what an older bridge kept has another form. */

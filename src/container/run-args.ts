@@ -1,4 +1,5 @@
 import { BridgeError } from "../core/errors.ts";
+import { INHERITED } from "../core/heir.ts";
 import type { SandboxSpec } from "./engine.ts";
 import { runtimeArgs } from "./gvisor.ts";
 import { mountArgs } from "./mounts.ts";
@@ -52,6 +53,8 @@ export interface RunPlan {
   readonly hardLimits: HardLimits;
   /** Volumes that the image declares and that docker would make on the host's disk. */
   readonly imageVolumes: readonly string[];
+  /** The container gets {@link INHERITED} descriptors of the client, which then ends. Podman's own, on this machine. */
+  readonly isHeir?: boolean;
 }
 
 /** Builds the arguments of the engine's client that start the sandbox. Throws `CONFIG_INVALID` on a bad image or user. */
@@ -59,13 +62,21 @@ export function buildRunArgs(plan: RunPlan): string[] {
   const { engine, spec } = plan;
   checkImage(spec.image);
   checkUser(spec.user);
-  const [program, ...programArgs] = spec.command;
+  const isHeir = plan.isHeir === true;
+  const [program, ...programArgs] = (isHeir ? spec.heirCommand : undefined) ?? spec.command;
   if (program === undefined) throw new BridgeError("INTERNAL", "the sandbox has no command");
   const runtime = runtimeArgs(engine, plan.ociRuntime, false);
   return [
     // Podman takes it before the command, docker after it.
     ...(engine === "podman" ? [...runtime, "run"] : ["run", ...runtime]),
-    ...["--rm", "--interactive", "--name", plan.name, "--pull", "never"],
+    ...[
+      "--rm",
+      ...(isHeir ? ["--detach", "--preserve-fds", String(INHERITED)] : ["--interactive"]),
+      "--name",
+      plan.name,
+      "--pull",
+      "never",
+    ],
     ...isolation(plan),
     ...mounts(plan),
     ...limits(plan),

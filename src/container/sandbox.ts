@@ -20,9 +20,10 @@ export type RunCommand = (
   signal: AbortSignal,
 ) => Promise<EngineAnswer>;
 
-/** A container behind the client process that holds its stdin and stdout. */
+/** A container behind the client process that holds its stdin and stdout, or that has handed ours to it. */
 export class ClientSandbox implements Sandbox {
   readonly name: string;
+  readonly isHeir: boolean;
   readonly ended: Promise<SandboxExit>;
   readonly #engine: string;
   readonly #child: Child;
@@ -31,8 +32,15 @@ export class ClientSandbox implements Sandbox {
   #closing: Promise<void> | undefined;
 
   /** `onLeft` is called where it could not be removed, before `close` rejects. */
-  constructor(name: string, engine: string, child: Child, run: RunCommand, onLeft: () => void) {
+  constructor(
+    { name, isHeir }: Pick<Sandbox, "name" | "isHeir">,
+    engine: string,
+    child: Child,
+    run: RunCommand,
+    onLeft: () => void,
+  ) {
     this.name = name;
+    this.isHeir = isHeir;
     this.#engine = engine;
     this.#child = child;
     this.#run = run;

@@ -6,7 +6,8 @@ import { JoinedWrites } from "./joined-writes.ts";
 import { withDeadline } from "./lifecycle.ts";
 import { takeTurns } from "./turns.ts";
 
-const STDERR_TAIL_CHARS = 8192;
+/** How much of the error output is kept, from both of its ends. */
+export const STDERR_TAIL_CHARS = 8192;
 const TERM_GRACE_MS = 1000;
 const DRAIN_MS = 1000;
 const GROUP_POLL_MS = 20;
@@ -115,7 +116,7 @@ export async function runChild(
  * Bun reads `BUN_OPTIONS`, `BUN_BE_BUN` and others, which can run code in any Bun program that we start, ourselves
  * included; no child gets them.
  */
-function withoutBunVariables(env: Readonly<Record<string, string>>): Record<string, string> {
+export function withoutBunVariables(env: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith("BUN_")));
 }
 

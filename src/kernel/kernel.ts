@@ -348,7 +348,7 @@ function isSameList(some: readonly ServerName[], others: readonly ServerName[]):
 }
 
 function describeExit(exit: SandboxExit): string {
-  const how = exit.code === null ? "it was killed" : `it ended with code ${exit.code}`;
+  const how = exit.code === null ? "it ended" : `it ended with code ${exit.code}`;
   return exit.stderr === "" ? how : `${how}: ${exit.stderr}`;
 }
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ContainerEngine, Sandbox } from "../../src/container/engine.ts";
 import { patient } from "../helpers/patient.ts";
@@ -10,6 +10,7 @@ import {
   ENGINES,
   engineEnv,
   failureOf,
+  findClients,
   IMAGE,
   listContainers,
   makeFolder,
@@ -18,18 +19,12 @@ import {
   readLine,
   runClient,
   runPython,
+  STUBBORN,
   specOf,
 } from "./helpers/engines.ts";
 
 const ENGINE_DEADLINE_MS = 30_000;
 const MIB = 1024 * 1024;
-
-/** Ignores whatever can be ignored and never reads its input. */
-const STUBBORN = `
-import signal
-signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65))
-print("ready")
-while True: pass`;
 
 describe.each(ENGINES)("a sandbox on %s", (name) => {
   let engine: ContainerEngine;
@@ -284,16 +279,8 @@ print(json.dumps([os.getuid(), os.getcwd(), os.environ["HOME"], write("/data"), 
   });
 });
 
-/** The process id of a sandbox's client: the process with the container's name among its arguments. */
+/** The process id of a sandbox's client. */
 async function findClient(sandbox: Sandbox): Promise<number> {
-  let found: number | undefined;
-  const look = async () => {
-    for (const pid of (await readdir("/proc")).filter((entry) => /^\d+$/.test(entry))) {
-      const args = (await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")).split("\0");
-      if (args.includes("run") && args.includes("--name") && args.includes(sandbox.name)) found = Number(pid);
-    }
-  };
-  await look();
-  await until("the client's process", () => found !== undefined);
-  return found ?? -1;
+  await until("the client's process", () => findClients(sandbox).length > 0);
+  return findClients(sandbox)[0] ?? -1;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { chmodSync, mkdirSync, symlinkSync } from "node:fs";
+import { chmodSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { type Child, startChild } from "../../src/core/child.ts";
 import { startBridge } from "./helpers/client.ts";
@@ -65,6 +65,29 @@ if (engine === "podman") {
     child.endInput();
     await child.exited;
     expect(child.stderrText()).toMatch(/WARNING sandpy: .*OCI runtime/);
+  }, 60_000);
+
+  // As where a security policy forbids it, or an OCI runtime does not know it.
+  test("a podman whose containers do not get the bridge's pipes starts them with its client in between", async () => {
+    using home = createHome();
+    const real = Bun.which("podman", { PATH: bridgeEnv(home.path)["PATH"] ?? "" });
+    const asked = join(home.path, "asked");
+    const stub = home.write(
+      "bin/podman",
+      `#!/bin/sh\ncase " $* " in *" --preserve-fds "*) echo >>${asked}; exit 125;; esac\nexec ${real} "$@"\n`,
+    );
+    chmodSync(stub, 0o755);
+    const env = { PATH: `${join(home.path, "bin")}:${bridgeEnv(home.path)["PATH"]}` };
+    const answer = async () => {
+      await using bridge = await startBridge({ home, env });
+      return await bridge.python("1 + 1");
+    };
+    expect(await answer()).toMatchObject({ isError: false, text: "2" });
+    const before = readFileSync(asked, "utf8").length;
+    expect(before).toBeGreaterThan(0);
+    // The next bridge knows.
+    expect(await answer()).toMatchObject({ isError: false, text: "2" });
+    expect(readFileSync(asked, "utf8")).toHaveLength(before);
   }, 60_000);
 }
 

@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from "node:fs";
 import { chmod, mkdir, mkdtemp, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type DetectOptions, detectEngine } from "../../../src/container/detect.ts";
@@ -49,6 +50,28 @@ export function specOf(program: string, image = IMAGE): SandboxSpec {
     limits: { memoryBytes: 256 * 1024 * 1024, pids: 64, cpus: undefined, projectsBytes: 1024 * 1024 },
     command: ["python3", "-I", "-u", "-c", program],
   };
+}
+
+/** Ignores whatever can be ignored and never reads its input. */
+export const STUBBORN = `
+import signal
+signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65))
+print("ready")
+while True: pass`;
+
+/** The processes that start a sandbox: those with "run" and the container's name among their arguments. */
+export function findClients(sandbox: Sandbox): number[] {
+  const isClient = (pid: string) => {
+    try {
+      const args = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
+      return args.includes("run") && args.includes("--name") && args.includes(sandbox.name);
+    } catch {
+      return false; // it has ended
+    }
+  };
+  return readdirSync("/proc")
+    .filter((entry) => /^\d+$/.test(entry) && isClient(entry))
+    .map(Number);
 }
 
 /** Reads a sandbox's stdout to its end. */

@@ -1,0 +1,136 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import type { Socket } from "node:net";
+import { BoundedText } from "./bounded-text.ts";
+import {
+  type Child,
+  type ChildExit,
+  type ChildOptions,
+  STDERR_TAIL_CHARS,
+  withoutBunVariables,
+} from "./child.ts";
+import { JoinedWrites } from "./joined-writes.ts";
+import { withDeadline } from "./lifecycle.ts";
+import { takeTurns } from "./turns.ts";
+
+const TERM_GRACE_MS = 1000;
+const DRAIN_MS = 1000;
+
+const FIRST_INHERITED = 3;
+/** How many descriptors a process of {@link startHeir} passes on, from 3 on: for input, output and error output. */
+export const INHERITED = 3;
+
+/**
+ * Starts a process that hands three descriptors to another, its heir, and may end then. What is written and read here is the
+ * heir's, but `stderrText` has the words of both. `exited` settles when nobody has the error output open any more and the
+ * process itself has ended, with its code unless that is 0: of the heir none is known.
+ */
+export async function startHeir(options: Omit<ChildOptions, "onSpawn" | "onStderr">): Promise<Child> {
+  const child = spawn(options.command, options.args, {
+    env: withoutBunVariables(options.env),
+    stdio: ["ignore", "ignore", "pipe", "pipe", "pipe", "pipe"],
+    detached: options.ownGroup === true,
+    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+  });
+  await once(child, "spawn");
+  return new Heir(child, options.ownGroup === true);
+}
+
+class Heir implements Child {
+  readonly pid: number;
+  readonly exited: Promise<ChildExit>;
+  readonly #child: ChildProcess;
+  readonly #ownGroup: boolean;
+  readonly #input: Socket;
+  readonly #output: Socket;
+  readonly #errors: Socket;
+  readonly #writes = new JoinedWrites((bytes) => this.#writeNow(bytes));
+  readonly #words = new BoundedText(STDERR_TAIL_CHARS);
+  #stopping: Promise<ChildExit> | undefined;
+
+  constructor(child: ChildProcess, ownGroup: boolean) {
+    this.#child = child;
+    this.#ownGroup = ownGroup;
+    this.pid = child.pid ?? -1;
+    const [input, output, errors] = child.stdio.slice(FIRST_INHERITED) as unknown as [Socket, Socket, Socket];
+    this.#input = input;
+    this.#output = output;
+    this.#errors = errors;
+    for (const stream of [input, output, errors]) stream.on("error", () => undefined); // its end says it
+    input.resume(); // nothing comes, but else its end would not be seen either
+    for (const stream of [errors, child.stderr]) {
+      stream?.setEncoding("utf8").on("data", (text: string) => this.#words.append(text));
+    }
+    this.exited = this.#waitForEnd(closeOf(errors), closeOf(output));
+  }
+
+  get stdout(): AsyncIterable<Uint8Array> {
+    return takeTurns<Uint8Array>(this.#output);
+  }
+
+  async write(bytes: Uint8Array | string): Promise<void> {
+    if (!this.#input.writable) throw new Error("the process has ended");
+    await this.#writes.write(bytes);
+  }
+
+  endInput(): void {
+    this.#writes.flush();
+    this.#input.end();
+  }
+
+  stderrText(): string {
+    return this.#words.toString().trimEnd();
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    try {
+      if (this.#ownGroup) process.kill(-this.pid, signal);
+      else this.#child.kill(signal);
+    } catch {
+      // ESRCH: it has done its part
+    }
+  }
+
+  stop(graceMs = 2000): Promise<ChildExit> {
+    this.#stopping ??= this.#climbLadder(graceMs);
+    return this.#stopping;
+  }
+
+  #writeNow(bytes: Uint8Array | string): Promise<void> {
+    return new Promise<void>((resolve, reject) => {
+      this.#input.write(bytes, (error) => (error ? reject(error) : resolve()));
+    });
+  }
+
+  async #climbLadder(graceMs: number): Promise<ChildExit> {
+    this.endInput();
+    if (!(await this.#endsWithin(graceMs))) {
+      this.kill("SIGTERM");
+      // An heir cannot be killed from here; it has lost its pipes.
+      for (const stream of [this.#input, this.#output, this.#errors]) stream.destroy();
+      if (!(await this.#endsWithin(TERM_GRACE_MS))) this.kill("SIGKILL");
+    }
+    return this.exited;
+  }
+
+  #endsWithin(ms: number): Promise<boolean> {
+    return withDeadline(this.exited, ms, `process ${this.pid}`).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  async #waitForEnd(ended: Promise<void>, drained: Promise<void>): Promise<ChildExit> {
+    const [code, signal] = (await once(this.#child, "exit")) as [number | null, NodeJS.Signals | null];
+    await ended;
+    // Who reads may take a while; what was written gets a moment to arrive.
+    await withDeadline(drained, DRAIN_MS, "draining the pipes").catch(() => this.#output.destroy());
+    this.#input.destroy();
+    return { code: code === 0 ? null : code, signal };
+  }
+}
+
+/** Settles when a stream is closed; never rejects, as `once` does where a reader left it early. */
+function closeOf(stream: Socket): Promise<void> {
+  return new Promise((resolve) => stream.on("close", () => resolve()));
+}
