@@ -222,9 +222,9 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
           const { runner } = await connect({ caller: LOCAL_CALLER, peer, hasDefault: true });
           const options = await createServerOptions(upstreamServers);
           return serveStdio({
-            createServer(shutdown) {
+            createServer(shutdown, unread) {
               pool.warm(); // unless that was done when the client began to speak
-              return createServer(runner, { ...options, shutdown, peer });
+              return createServer(runner, { ...options, shutdown, unread, peer });
             },
             log,
             stdin,

@@ -12,7 +12,7 @@ export interface SessionRun extends RunRequest {
 /** Runs the code of a `run_python` in a session. Rejects as {@link Session.execute} does. */
 export async function runInSession(
   session: Session,
-  { code, servers, timeoutSeconds, defaultTimeoutMs, onStart, onOutput }: SessionRun,
+  { code, servers, timeoutSeconds, defaultTimeoutMs, ready, onStart, onOutput }: SessionRun,
   signal: AbortSignal,
 ): Promise<Omit<RunResult, "session">> {
   const outcome = await session.execute(
@@ -21,6 +21,7 @@ export async function runInSession(
       servers,
       timeoutMs: timeoutSeconds === undefined ? defaultTimeoutMs : timeoutSeconds * 1000,
       onStart,
+      ...(ready === undefined ? {} : { ready }),
       ...(onOutput === undefined ? {} : { onOutput: (_name, text, skipped) => onOutput(text, skipped) }),
     },
     signal,

@@ -1,14 +1,19 @@
 import type { Readable, Writable } from "node:stream";
-import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/server";
+import type { JSONRPCMessage, RequestId, Transport } from "@modelcontextprotocol/server";
 import { LineSplitter } from "../core/lines.ts";
 import { type LineRefusal, parseLine, refuse, refuseLongLine } from "./json-line.ts";
+import type { UnreadResults } from "./unread-results.ts";
 
 /** A 10 MB program fits, even where JSON escapes every character of it. */
 const MAX_LINE_BYTES = 64 * 1024 * 1024;
 /** With this much unsent, no more input is read: a client that does not read its replies cannot make us hold more. */
 const MAX_BACKLOG_BYTES = 16 * 1024 * 1024;
+/** Beyond it, images of results are left out: runs of several sessions can end at the same time. */
+const MAX_EVER_BACKLOG_BYTES = 64 * 1024 * 1024;
 /** After so much, timers and signals get their turn: input that never pauses, such as a device, would leave them none. */
 const TURN_BYTES = 1024 * 1024;
+/** What is read makes garbage several times its size, which Bun is slow to take for a reason to collect. */
+const COLLECT_BYTES = 16 * 1024 * 1024;
 const INVALID_REQUEST = -32600;
 const SHUTTING_DOWN = -32000;
 
@@ -27,7 +32,7 @@ export interface LineTransportOptions {
  * JSON-RPC messages as lines over a pair of streams. Unlike the SDK's own transport it survives input that is no
  * message, reports the end of input without closing, and knows which requests still wait for their reply.
  */
-export class LineTransport implements Transport {
+export class LineTransport implements Transport, UnreadResults {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: (message: JSONRPCMessage) => void;
@@ -38,6 +43,7 @@ export class LineTransport implements Transport {
   readonly #waiters = new Set<{ readonly condition: () => boolean; readonly resolve: () => void }>();
   #backlogBytes = 0;
   #bytesThisTurn = 0;
+  #uncollectedBytes = 0;
   #outputClosed = false;
   #closed = false;
 
@@ -70,6 +76,15 @@ export class LineTransport implements Transport {
     return this.#when(() => this.#backlogBytes === 0);
   }
 
+  /** What was written and not taken counts. */
+  ready(): Promise<void> {
+    return this.#when(() => this.#backlogBytes <= MAX_BACKLOG_BYTES);
+  }
+
+  hold(_id: RequestId, chars: number): boolean {
+    return this.#backlogBytes === 0 || this.#backlogBytes + chars <= MAX_EVER_BACKLOG_BYTES;
+  }
+
   /** Answers what is still unanswered with an error. */
   abandonRequests(): void {
     for (const id of this.#unanswered) {
@@ -100,10 +115,18 @@ export class LineTransport implements Transport {
     }
     this.#bytesThisTurn += chunk.length;
     if (this.#bytesThisTurn < TURN_BYTES) return;
+    this.#collect();
     this.#bytesThisTurn = 0;
     this.#options.stdin.pause();
     setTimeout(this.#resume, 0);
   };
+
+  #collect(): void {
+    this.#uncollectedBytes += this.#bytesThisTurn;
+    if (this.#uncollectedBytes < COLLECT_BYTES) return;
+    this.#uncollectedBytes = 0;
+    Bun.gc(true);
+  }
 
   /** Reads on, where there is nothing against it. */
   readonly #resume = (): void => {

@@ -15,6 +15,8 @@ export interface RunRequest {
   readonly session: string | undefined;
   /** `skipped` characters that came before the text are not in it. */
   readonly onOutput: ((text: string, skipped: number) => void) | undefined;
+  /** Awaited when it is the run's turn, before it begins. Resolves at once when `signal` aborts; rejects where it cannot run. */
+  readonly ready?: (signal: AbortSignal) => Promise<void>;
   /** The client that the run is for: what upstream servers ask during its calls goes there. */
   readonly peer: ClientPeer;
 }

@@ -52,6 +52,16 @@ export function renderRefusal(
   return answer(message, { status, error: { type, message: message.toWellFormed() } }, true, []);
 }
 
+/** For a client that has not read many others. */
+export function withoutImages(answer: ToolAnswer): ToolAnswer {
+  const content = answer.content.filter(({ type }) => type !== "image");
+  const count = answer.content.length - content.length;
+  if (count === 0) return answer;
+  const what = count === 1 ? "1 image was" : `${count} images were`;
+  const text = `[note] ${what} left out: the client has not read the results of earlier calls. Show them again.`;
+  return { ...answer, content: [...content, { type: "text", text }] };
+}
+
 /** About how much memory an answer takes. */
 export function charsOf({ content }: ToolAnswer): number {
   const chars = content.map((block) => {

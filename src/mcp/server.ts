@@ -12,7 +12,14 @@ import { type Tracing, traced } from "../core/tracing.ts";
 import type { McpClientPeer } from "./client-peer.ts";
 import { ListedTool, NO_SERVERS, type ServerNames } from "./listed-tool.ts";
 import type { PythonRunner } from "./python-runner.ts";
-import { type OutputMode, renderRefusal, renderRunResult, type ToolAnswer } from "./render-result.ts";
+import {
+  charsOf,
+  type OutputMode,
+  renderRefusal,
+  renderRunResult,
+  type ToolAnswer,
+  withoutImages,
+} from "./render-result.ts";
 import { describeRequestSpan } from "./request-span.ts";
 import {
   createRunPythonInput,
@@ -21,6 +28,7 @@ import {
   type RunPythonInput,
   type RunPythonLimits,
 } from "./run-python.ts";
+import { type UnreadResults, waitForRoom } from "./unread-results.ts";
 
 const LATE = "The run that this answers is over, or is answered by another request. Call run_python again.";
 
@@ -41,6 +49,8 @@ export interface ServerOptions {
   readonly servers?: ServerNames;
   /** The tool as it is listed, where several connections share it; who made it closes it. */
   readonly tool?: ListedTool;
+  /** Holds runs back whose results would be held for a client that does not read; absent: nothing does. */
+  readonly unread?: UnreadResults;
   /** The manual for models, in Markdown. */
   readonly manual: string;
 }
@@ -64,7 +74,10 @@ export function createServer(runner: PythonRunner, options: ServerOptions): McpS
       traced(options.tracing, describeRequestSpan(context, options.peer.revision()), async (span) => {
         const answer = await runPython(runner, options, () => input.parse(raw), context);
         if ("isError" in answer && answer.isError === true) span?.fail("tool_error");
-        return answer;
+        if (!("structuredContent" in answer)) return answer;
+        const made = answer as ToolAnswer;
+        const isHeld = options.unread?.hold(context.mcpReq.id, charsOf(made)) ?? true;
+        return isHeld ? made : withoutImages(made);
       }),
     ),
   );
@@ -119,10 +132,14 @@ async function runPython(
   if (parsed.kind === "invalid") return renderRefusal("validation_error", "USAGE", parsed.message);
   return peer.conduct(context, async (run, runPeer) => {
     const onOutput = run.progress && ((text: string, skipped: number) => run.progress?.append(text, skipped));
-    const { shutdown } = options;
+    const { shutdown, unread } = options;
+    const ready = unread && ((until: AbortSignal) => waitForRoom(unread, until));
     const signal = shutdown === undefined ? run.signal : AbortSignal.any([run.signal, shutdown]);
     try {
-      const result = await runner.run({ ...parsed.arguments, onOutput, peer: runPeer }, signal);
+      const result = await runner.run(
+        { ...parsed.arguments, onOutput, peer: runPeer, ...(ready === undefined ? {} : { ready }) },
+        signal,
+      );
       return renderRunResult(result, options.outputMode);
     } catch (error) {
       return renderFailure(error, options);

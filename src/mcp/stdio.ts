@@ -4,6 +4,7 @@ import { serveStdio as serveTransport } from "@modelcontextprotocol/server/stdio
 import { BridgeError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import { LineTransport } from "./line-transport.ts";
+import type { UnreadResults } from "./unread-results.ts";
 import { within } from "./within.ts";
 
 /** How long requests under way may go on once the client is done. */
@@ -15,7 +16,7 @@ const FLUSH_MS = 500;
 
 export interface StdioOptions {
   /** Makes the server of the connection; runs stop, and answer, when `shutdown` is aborted. */
-  readonly createServer: (shutdown: AbortSignal) => McpServer;
+  readonly createServer: (shutdown: AbortSignal, unread: UnreadResults) => McpServer;
   readonly log: Log;
   readonly stdin: Readable;
   readonly stdout: Writable;
@@ -47,7 +48,7 @@ export function serveStdio({ createServer, log, stdin, stdout }: StdioOptions): 
     onOutputClosed: () => void end("stdout was closed"),
     onDropped: (reason) => log.debug("ignored a message", { reason }),
   });
-  const handle = serveTransport(() => createServer(shutdown.signal), {
+  const handle = serveTransport(() => createServer(shutdown.signal, transport), {
     transport,
     onerror: (error) => log.debug("protocol error", { error: error.message }),
   });

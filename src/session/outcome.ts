@@ -55,6 +55,8 @@ export interface ExecuteRequest {
   readonly timeoutMs: number;
   /** What is only of a program that the command line runs; otherwise absent. */
   readonly script?: Script;
+  /** Awaited when it is the request's turn, first of all. Resolves at once when `signal` aborts; rejects where it cannot run. */
+  readonly ready?: (signal: AbortSignal) => Promise<void>;
   /** Called when it is the request's turn, before anything is started for it. */
   readonly onStart?: () => void;
   /**

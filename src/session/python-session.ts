@@ -158,6 +158,8 @@ class PythonSession implements Session {
 
   /** It is the request's turn. */
   async #take(request: ExecuteRequest, report: ExecutionReporter, signal: AbortSignal): Promise<Outcome> {
+    await request.ready?.(signal);
+    if (signal.aborted) throw new BridgeError("CANCELLED", "the call was cancelled before its code ran");
     clearTimeout(this.#idleTimer);
     report.started();
     request.onStart?.();

@@ -219,10 +219,15 @@ function named(server: string, message: PeerMessage): PeerMessage {
   if (message.params === undefined) return message;
   const { _meta, ...params } = message.params; // its tokens belong to the other connection
   if (message.method !== "elicitation/create") return { ...message, params };
-  const text = typeof params["message"] === "string" ? shorten(plainText(params["message"])) : "";
+  const text = typeof params["message"] === "string" ? shorten(compact(plainText(params["message"]))) : "";
   const { requestedSchema } = params;
   const form = requestedSchema === undefined ? {} : { requestedSchema: plainForm(requestedSchema) };
   return { ...message, params: { ...params, ...form, message: `[${plainText(server)}] ${text}` } };
+}
+
+/** Without the room that would push the server's name out of sight. */
+function compact(text: string): string {
+  return text.replace(/\n\s*\n/g, "\n\n").trim();
 }
 
 function notAnswered(method: string): BridgeError {

@@ -46,6 +46,13 @@ test("hides the control characters and turned text of a question", async () => {
   ]);
 });
 
+test("UPS-15: lets no room in a question push the name of its server out of sight", async () => {
+  const message = `${"\n \t\u200b\r".repeat(2000)}Sandpy asks you:${"\n".repeat(50)}your password?\n`;
+  const { seen } = await ask({ message, requestedSchema: { type: "object", properties: {} } });
+
+  expect(seen).toMatchObject([{ message: "[fx] Sandpy asks you:\n\nyour password?" }]);
+});
+
 test.each(["javascript:alert(1)", "file:///etc/passwd", "vscode://evil/x", "data:text/html,x"])(
   "shows nobody the address %s",
   async (url) => {

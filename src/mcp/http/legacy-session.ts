@@ -8,6 +8,7 @@ import {
 import type { Caller } from "../../core/caller.ts";
 import { McpClientPeer } from "../client-peer.ts";
 import { createServer, type ServerOptions } from "../server.ts";
+import { OpenResults, type ResultRooms } from "../unread-results.ts";
 import { type Connect, connectLate, type LateConnection } from "./connection.ts";
 import { SessionEvents } from "./event-store.ts";
 import { requestIds, requestsCancelled } from "./messages.ts";
@@ -17,12 +18,13 @@ import { trackResponse } from "./track-response.ts";
 const CANCELLED = -32800; // as the Language Server Protocol has it; MCP has no code of its own
 
 /** What every server of a session is made with. */
-export type SharedServerOptions = Omit<ServerOptions, "peer" | "shutdown" | "tool">;
+export type SharedServerOptions = Omit<ServerOptions, "peer" | "shutdown" | "tool" | "unread">;
 
 export interface LegacySessionOptions {
   readonly caller: Caller;
   readonly connect: Connect;
   readonly server: SharedServerOptions;
+  readonly rooms: ResultRooms;
 }
 
 /** One client of the revisions with `initialize`, from that to its end: a server, its streams and its sandbox. */
@@ -36,13 +38,15 @@ export class LegacySession {
   readonly #shutdown = new AbortController();
   readonly #peer = new McpClientPeer();
   readonly #server: SharedServerOptions;
+  readonly #unread: OpenResults;
   /** The requests that have no answer yet. */
   readonly #active = new Set<RequestId>();
   readonly #onIdle = new Set<() => void>();
   #streams = 0;
   #usedAt = performance.now();
 
-  constructor({ caller, connect, server }: LegacySessionOptions) {
+  constructor({ caller, connect, server, rooms }: LegacySessionOptions) {
+    this.#unread = new OpenResults(rooms, caller.id);
     this.caller = caller;
     this.#server = server;
     this.#connection = connectLate(() => connect({ caller, peer: this.#peer, hasDefault: true }));
@@ -66,6 +70,7 @@ export class LegacySession {
       ...this.#server,
       peer: this.#peer,
       shutdown: this.#shutdown.signal,
+      unread: this.#unread,
     });
     await server.connect(this.#transport);
   }
@@ -89,17 +94,24 @@ export class LegacySession {
       });
     }
     this.#streams += 1;
-    for (const id of ids) this.#active.add(id);
-    const response = await this.#transport.handleRequest(
-      request,
-      body === undefined ? {} : { parsedBody: body },
-    );
+    for (const id of ids) {
+      this.#active.add(id);
+      this.#unread.begin(id);
+    }
+    const leave = () => {
+      this.#streams -= 1;
+      for (const id of ids) this.#unread.end(id);
+      this.#usedAt = performance.now();
+    };
+    const response = await this.#transport
+      .handleRequest(request, body === undefined ? {} : { parsedBody: body })
+      .catch((error: unknown) => {
+        leave();
+        throw error;
+      });
     if (!response.ok) for (const id of ids) this.#answered(id);
     for (const id of requestsCancelled(body)) await this.#endCancelled(id);
-    return trackResponse(response, () => {
-      this.#streams -= 1;
-      this.#usedAt = performance.now();
-    });
+    return trackResponse(response, leave);
   }
 
   /** Lets go of what was sent so long ago that no client comes back for it. */

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Caller } from "../../core/caller.ts";
 import type { Log } from "../../core/log.ts";
+import type { ResultRooms } from "../unread-results.ts";
 import type { Connect } from "./connection.ts";
 import { LegacySession, type SharedServerOptions } from "./legacy-session.ts";
 import { isInitialize } from "./messages.ts";
@@ -22,6 +23,7 @@ export interface LegacySessionsOptions {
   readonly connect: Connect;
   readonly server: SharedServerOptions;
   readonly limits: SessionLimits;
+  readonly rooms: ResultRooms;
   /** A client begins a session: it will want a sandbox. */
   readonly onClient: () => void;
   readonly log: Log;
@@ -72,10 +74,10 @@ export class LegacySessions {
   }
 
   async #open(request: Request, caller: Caller, body: unknown): Promise<Response> {
-    const { connect, server, log, onClient } = this.#options;
+    const { connect, server, rooms, log, onClient } = this.#options;
     const room = this.#makeRoom(caller);
     if (room instanceof Response) return room;
-    const session = new LegacySession({ caller, connect, server });
+    const session = new LegacySession({ caller, connect, server, rooms });
     this.#sessions.set(keyOf(session.id), session);
     try {
       await room;

@@ -1,6 +1,7 @@
 import { isLegacyRequest } from "@modelcontextprotocol/server";
 import { BridgeError } from "../../core/errors.ts";
 import type { Log } from "../../core/log.ts";
+import { ResultRooms } from "../unread-results.ts";
 import { within } from "../within.ts";
 import type { Connect } from "./connection.ts";
 import type { McpEndpoint, McpRequest } from "./http-app.ts";
@@ -28,8 +29,9 @@ export interface ClosableEndpoint extends McpEndpoint {
 }
 
 export function createMcpEndpoint(options: McpEndpointOptions): ClosableEndpoint {
-  const legacy = new LegacySessions(options);
-  const modern = new ModernEndpoint(options);
+  const rooms = new ResultRooms();
+  const legacy = new LegacySessions({ ...options, rooms });
+  const modern = new ModernEndpoint({ ...options, rooms });
   const idle = async () => void (await Promise.all([legacy.idle(), modern.idle()]));
   return {
     async handle({ request, caller, body }: McpRequest) {

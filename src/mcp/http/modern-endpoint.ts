@@ -5,9 +5,10 @@ import { McpClientPeer } from "../client-peer.ts";
 import { ListedTool, NO_SERVERS } from "../listed-tool.ts";
 import { createServer } from "../server.ts";
 import { SuspendedRuns } from "../suspended-runs.ts";
+import { OpenResults, type ResultRooms } from "../unread-results.ts";
 import { type Connect, connectEach } from "./connection.ts";
 import type { SharedServerOptions } from "./legacy-session.ts";
-import { methodOf } from "./messages.ts";
+import { methodOf, requestIds } from "./messages.ts";
 import { trackResponse } from "./track-response.ts";
 
 const MAX_SUBSCRIPTIONS = 256;
@@ -15,6 +16,7 @@ const MAX_SUBSCRIPTIONS = 256;
 export interface ModernEndpointOptions {
   readonly connect: Connect;
   readonly server: SharedServerOptions;
+  readonly rooms: ResultRooms;
   readonly log: Log;
 }
 
@@ -23,22 +25,26 @@ export interface ModernEndpointOptions {
  * to outlive it (a run that waits for an answer, the list of tools as clients saw it) is kept here.
  */
 export class ModernEndpoint {
-  readonly #callers = new WeakMap<Request, Caller>();
+  readonly #asked = new WeakMap<Request, { readonly caller: Caller; readonly unread: OpenResults }>();
+  readonly #rooms: ResultRooms;
   readonly #suspended = new SuspendedRuns();
   readonly #shutdown = new AbortController();
   readonly #handler: ReturnType<typeof createMcpHandler>;
   readonly #tool: ListedTool;
   readonly #open = new Set<Promise<void>>();
 
-  constructor({ connect, server, log }: ModernEndpointOptions) {
+  constructor({ connect, server, rooms, log }: ModernEndpointOptions) {
+    this.#rooms = rooms;
     this.#tool = new ListedTool(server.servers ?? NO_SERVERS, () => this.#handler.notify.toolsChanged());
     this.#handler = createMcpHandler(
       ({ requestInfo }) => {
-        const caller = requestInfo && this.#callers.get(requestInfo);
-        if (caller === undefined) throw new Error("a request came without a caller");
+        const asked = requestInfo && this.#asked.get(requestInfo);
+        if (asked === undefined) throw new Error("a request came without a caller");
+        const { caller, unread } = asked;
         const peer = new McpClientPeer(this.#suspended, caller.id);
         const runner = connectEach(() => connect({ caller, peer, hasDefault: false }));
-        return createServer(runner, { ...server, peer, tool: this.#tool, shutdown: this.#shutdown.signal });
+        const shutdown = this.#shutdown.signal;
+        return createServer(runner, { ...server, peer, tool: this.#tool, shutdown, unread });
       },
       {
         legacy: "reject",
@@ -49,13 +55,17 @@ export class ModernEndpoint {
   }
 
   async handle(request: Request, caller: Caller, body: unknown): Promise<Response> {
-    this.#callers.set(request, caller);
+    const unread = new OpenResults(this.#rooms, caller.id);
+    const ids = requestIds(body);
+    for (const id of ids) unread.begin(id);
+    this.#asked.set(request, { caller, unread });
     const response = this.#handler.fetch(request, body === undefined ? {} : { parsedBody: body });
     if (methodOf(body) === "subscriptions/listen") return response; // it lasts as long as the client wants
     const ended = Promise.withResolvers<void>();
     this.#open.add(ended.promise);
     const end = () => {
       this.#open.delete(ended.promise);
+      for (const id of ids) unread.end(id);
       ended.resolve();
     };
     return response.then(

@@ -1,3 +1,6 @@
+/** What is given to the connection at once; it takes a piece whole, however little of it the client has read. */
+const MAX_PIECE_BYTES = 64 * 1024;
+
 /**
  * The same answer; `onEnd` is called once when its body has been sent, cannot be made, or nobody wants it any more. Data
  * is taken from the body only when the client has room for it. `opening` goes before it.
@@ -10,6 +13,7 @@ export function trackResponse(response: Response, onEnd: () => void, opening?: U
   }
   const reader = body.getReader();
   let isOpen = true;
+  let rest: Uint8Array | undefined;
   // A client that leaves ends the read under way as well.
   const end = () => {
     if (isOpen) onEnd();
@@ -21,8 +25,11 @@ export function trackResponse(response: Response, onEnd: () => void, opening?: U
     },
     async pull(controller) {
       try {
-        const { done, value } = await reader.read();
-        if (!done) return controller.enqueue(value);
+        const value = rest ?? (await reader.read()).value;
+        if (value !== undefined) {
+          rest = value.length > MAX_PIECE_BYTES ? value.subarray(MAX_PIECE_BYTES) : undefined;
+          return controller.enqueue(rest === undefined ? value : value.subarray(0, MAX_PIECE_BYTES));
+        }
         end();
         controller.close();
       } catch (error) {
@@ -32,6 +39,7 @@ export function trackResponse(response: Response, onEnd: () => void, opening?: U
     },
     async cancel(reason) {
       end();
+      rest = undefined;
       await reader.cancel(reason);
     },
   });

@@ -51,3 +51,15 @@ test("ends when the body cannot be made", async () => {
   await response.text().catch(() => undefined);
   expect(ends()).toBe(1);
 });
+
+test("CLI-5: gives a large piece in small ones, and ends only when the last was taken", async () => {
+  const { response, ends } = track(streamOf("x".repeat(1_000_000), "y"));
+  const reader = response.body?.getReader();
+  const sizes: number[] = [];
+  for (let all = 0; all < 1_000_001; all += sizes.at(-1) ?? 0) {
+    expect(ends()).toBe(0);
+    sizes.push((await reader?.read())?.value?.length ?? Number.NaN);
+  }
+  expect(Math.max(...sizes)).toBe(65_536);
+  expect([(await reader?.read())?.done, ends()]).toEqual([true, 1]);
+});

@@ -1,0 +1,97 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { RequestId } from "@modelcontextprotocol/server";
+import { BridgeError } from "../core/errors.ts";
+import { untilAborted, withDeadline } from "../core/lifecycle.ts";
+
+/** With so much unread by one client, no more of its code begins. */
+const MAX_UNREAD_CHARS = 16 * 1024 ** 2;
+/** Runs of several sessions can end at the same time: beyond this, images are left out. */
+const MAX_EVER_UNREAD_CHARS = 64 * 1024 ** 2;
+/** A client that reads nothing for so long is told to. */
+const WAIT_MS = 60_000;
+
+/** What one connection knows of results that its client has not read. */
+export interface UnreadResults {
+  /** Resolves when there is room for the result of another run. */
+  ready(): Promise<void>;
+  /** A request has a result of about so many characters; `false`: it is too much, and not counted. */
+  hold(id: RequestId, chars: number): boolean;
+}
+
+/** Waits until another run may begin. Rejects with `SESSION_BUSY`; resolves at once when `signal` aborts. */
+export async function waitForRoom(unread: UnreadResults, signal: AbortSignal): Promise<void> {
+  await nextTurn(); // the result of the run before is on its way
+  const room = withDeadline(unread.ready(), WAIT_MS, "reading", "SESSION_BUSY");
+  await untilAborted(room, signal).catch(() => {
+    throw new BridgeError("SESSION_BUSY", "results of earlier calls wait to be read by the client", {
+      hint: "Read them, then call again.",
+    });
+  });
+}
+
+interface Room {
+  chars: number;
+  readonly waiting: Set<() => void>;
+}
+
+/** The results that clients have not read, for each caller. */
+export class ResultRooms {
+  readonly #rooms = new Map<string, Room>();
+
+  /** Resolves when there is room for another result of the caller. */
+  async ready(callerId: string): Promise<void> {
+    const room = this.#rooms.get(callerId);
+    if (room === undefined || room.chars <= MAX_UNREAD_CHARS) return;
+    await new Promise<void>((resolve) => room.waiting.add(resolve));
+  }
+
+  /** Counts a result; returns what to call once it was read, or will not be. `undefined`: it is too much. */
+  hold(callerId: string, chars: number): (() => void) | undefined {
+    const room = this.#rooms.get(callerId) ?? { chars: 0, waiting: new Set() };
+    if (room.chars > 0 && room.chars + chars > MAX_EVER_UNREAD_CHARS) return undefined;
+    this.#rooms.set(callerId, room);
+    room.chars += chars;
+    return () => {
+      room.chars -= chars;
+      if (room.chars === 0) this.#rooms.delete(callerId);
+      if (room.chars > MAX_UNREAD_CHARS) return;
+      for (const goOn of room.waiting) goOn();
+      room.waiting.clear();
+    };
+  }
+}
+
+/** The results of requests whose answers are being sent. */
+export class OpenResults implements UnreadResults {
+  readonly #rooms: ResultRooms;
+  readonly #callerId: string;
+  readonly #open = new Map<RequestId, (() => void)[]>();
+
+  constructor(rooms: ResultRooms, callerId: string) {
+    this.#rooms = rooms;
+    this.#callerId = callerId;
+  }
+
+  ready(): Promise<void> {
+    return this.#rooms.ready(this.#callerId);
+  }
+
+  /** A request is to be answered. */
+  begin(id: RequestId): void {
+    this.#open.set(id, []);
+  }
+
+  hold(id: RequestId, chars: number): boolean {
+    const held = this.#open.get(id);
+    if (held === undefined) return true; // nobody reads it: it goes at once
+    const release = this.#rooms.hold(this.#callerId, chars);
+    if (release !== undefined) held.push(release);
+    return release !== undefined;
+  }
+
+  /** Its answer was sent, or nobody wants it any more. */
+  end(id: RequestId): void {
+    for (const release of this.#open.get(id) ?? []) release();
+    this.#open.delete(id);
+  }
+}
