@@ -8,6 +8,7 @@ import time
 
 from . import late, process, runner
 from .codec import decode
+from .endings import EXIT_BROKEN, Endings
 from .hello import PROTOCOL, hello
 from .inlet import Inlet
 from .outlet import Outlets
@@ -26,10 +27,9 @@ MAX_TO_KERNEL = 128 * 1024 * 1024
 WRAPPING = len(b'["k",]')
 HANGUP_SECONDS = 1.0
 MAX_USELESS_KERNELS = 3
-EXIT_BROKEN = 70
 
 
-class Supervisor:
+class Supervisor(Endings):
     """The event loop of PID 1, with at most one kernel at a time."""
 
     def __init__(self, settings: dict[str, Any]) -> None:
@@ -51,13 +51,14 @@ class Supervisor:
         """Serves until stdin ends."""
         self.start_kernel()
         while True:
+            self.look_at_files(self.limits)
             try:
                 self.host.flush()
             except OSError:
                 self.end(0)  # the host is gone
             self.update_interest()
             generation = self.generation
-            patience = time_to(self.hangup, self.outlets.due if self.host.keeps_up else None)
+            patience = time_to(self.hangup, self.outlets.due if self.host.keeps_up else None, self.look)
             for callback, mask in self.watcher.wait(patience, not (self.touched or self.host.parts)):
                 if self.generation == generation:  # else the descriptors of these events are gone
                     callback(mask)
@@ -65,12 +66,6 @@ class Supervisor:
                 self.outlets.flush_due()
             if self.hangup is not None and time.monotonic() >= self.hangup:
                 self.end_kernel("protocol", "the kernel closed its channel to the supervisor")
-
-    def end(self, code: int) -> NoReturn:
-        """Kills everything and ends."""
-        self.kernel.kill()
-        self.spill.remove()
-        os._exit(code)
 
     def update_interest(self) -> None:
         """Reads from the kernel only while the host keeps up, and writes where something waits."""
@@ -271,12 +266,11 @@ class Supervisor:
         self.forget_kernel()
         self.outlets.restart()
         self.spill.end()
+        self.check_files(cause)
         self.say({"type": "died", "generation": self.generation, "execution": self.executing, **cause})
         self.useless = 0 if cause["reason"] == "reset" else self.useless + 1
         if self.useless >= MAX_USELESS_KERNELS:
-            complain(f"{self.useless} kernels in a row died before they executed anything; the last: {cause}")
-            self.host.finish()
-            os._exit(EXIT_BROKEN)
+            self.give_up(f"{self.useless} kernels in a row died before they executed anything; the last: {cause}")
         self.start_kernel()
 
     def forget_kernel(self) -> None:

@@ -13,6 +13,8 @@ const WORKSPACE_BYTES = 128 * MIB;
 const SHM_BYTES = 64 * MIB;
 /** Twice the files that are kept, for folders. */
 const MAX_PROJECT_INODES = 20_000;
+/** Each file takes 1 KiB of memory, also an empty one. */
+const MAX_INODES = 40_000;
 const OPEN_FILES = { soft: 1024, hard: 4096 };
 // Podman starts the OCI runtime with a lower hard limit than the shell's: the kernel's highest process id, often 32768.
 const PROCESSES = 16384;
@@ -125,7 +127,8 @@ function isolation(plan: RunPlan): string[] {
     ...["--log-driver", "none"],
     // So that "rm --force" kills at once, and a daemon that stops does: the default waits ten seconds for a polite end.
     ...["--stop-timeout", "0"],
-    ...["--tmpfs", tmpfs("/tmp", TMP_BYTES, owner), "--tmpfs", tmpfs("/workspace", WORKSPACE_BYTES, owner)],
+    ...["--tmpfs", withInodes(engine, tmpfs("/tmp", TMP_BYTES, owner), MAX_INODES)],
+    ...["--tmpfs", withInodes(engine, tmpfs("/workspace", WORKSPACE_BYTES, owner), MAX_INODES)],
     ...["--tmpfs", projectsMount(plan, owner)],
   ];
   if (engine === "docker") {
@@ -171,10 +174,13 @@ function tmpfs(path: string, bytes: number, owner: string, mode = "1777"): strin
   return `${path}:rw,noexec,nosuid,nodev,size=${bytes},mode=${mode},${owner}`;
 }
 
-/** Docker also bounds how many files there can be; podman does not know that option. */
 function projectsMount({ engine, spec }: RunPlan, owner: string): string {
-  const mount = tmpfs(PROJECTS, spec.limits.projectsBytes, owner, "0700");
-  return engine === "docker" ? `${mount},nr_inodes=${MAX_PROJECT_INODES}` : mount;
+  return withInodes(engine, tmpfs(PROJECTS, spec.limits.projectsBytes, owner, "0700"), MAX_PROJECT_INODES);
+}
+
+/** Docker also bounds how many files there can be; podman does not know that option, and the supervisor looks. */
+function withInodes(engine: RunPlan["engine"], mount: string, most: number): string {
+  return engine === "docker" ? `${mount},nr_inodes=${most}` : mount;
 }
 
 /** The ulimits of every container of ours. */

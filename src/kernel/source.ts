@@ -8,9 +8,11 @@ import console from "../../sandbox/kernel/console.py" with { type: "text" };
 import directory from "../../sandbox/kernel/directory.py" with { type: "text" };
 import display from "../../sandbox/kernel/display.py" with { type: "text" };
 import docs from "../../sandbox/kernel/docs.py" with { type: "text" };
+import endings from "../../sandbox/kernel/endings.py" with { type: "text" };
 import ends from "../../sandbox/kernel/ends.py" with { type: "text" };
 import figures from "../../sandbox/kernel/figures.py" with { type: "text" };
 import filelist from "../../sandbox/kernel/filelist.py" with { type: "text" };
+import folders from "../../sandbox/kernel/folders.py" with { type: "text" };
 import gather from "../../sandbox/kernel/gather.py" with { type: "text" };
 import hello from "../../sandbox/kernel/hello.py" with { type: "text" };
 import hints from "../../sandbox/kernel/hints.py" with { type: "text" };
@@ -83,6 +85,8 @@ const FILES: Readonly<Record<string, string>> = {
   "ends.py": ends,
   "figures.py": figures,
   "filelist.py": filelist,
+  "endings.py": endings,
+  "folders.py": folders,
   "gather.py": gather,
   "hello.py": hello,
   "hints.py": hints,

@@ -133,8 +133,8 @@ describe("the arguments for docker", () => {
       --cgroupns private
       --log-driver none
       --stop-timeout 0
-      --tmpfs /tmp:rw,noexec,nosuid,nodev,size=67108864,mode=1777,uid=65534,gid=65534
-      --tmpfs /workspace:rw,noexec,nosuid,nodev,size=134217728,mode=1777,uid=65534,gid=65534
+      --tmpfs /tmp:rw,noexec,nosuid,nodev,size=67108864,mode=1777,uid=65534,gid=65534,nr_inodes=40000
+      --tmpfs /workspace:rw,noexec,nosuid,nodev,size=134217728,mode=1777,uid=65534,gid=65534,nr_inodes=40000
       --tmpfs /projects:rw,noexec,nosuid,nodev,size=67108864,mode=0700,uid=65534,gid=65534,nr_inodes=20000
       --memory 536870912
       --memory-swap 536870912
@@ -163,7 +163,7 @@ describe("the arguments for docker", () => {
       --hostname sandbox
       --no-healthcheck
       --entrypoint python3 python:3.14-slim -I -c pass"
-    `);
+      `);
   });
 
   test("name the OCI runtime after the command", () => {

@@ -1,7 +1,10 @@
 /** Code that takes all it can get (group B of our attacks). Memory, processes and disk are in isolation.test.ts. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type Attack, cpuSeconds, startTarget, type Target } from "../helpers/attack.ts";
+import { type Attack, cpuSeconds, peakMib, startTarget, type Target } from "../helpers/attack.ts";
+import { startBridge } from "../helpers/client.ts";
+import { flavour } from "../helpers/engine.ts";
 
+const MAX_MIB = 300e6 / 1024 ** 2;
 const FLOOD_BYTES = 256 * 1024 ** 2;
 
 let target: Target;
@@ -123,6 +126,29 @@ describe("a flood", () => {
     const { structured } = await target.attack({ code, status: "success", state: "kept", timeout: 60 });
     expect(structured["truncated"]).toBe(true);
     expect(cpuSeconds(target.bridge.pid) - before).toBeLessThan(5);
+  });
+});
+
+describe("EXH-7: empty files without number", () => {
+  const code = (folder: string) => `
+import os
+os.makedirs("${folder}")
+for n in range(1_000_000): os.close(os.open(f"${folder}/{n}", os.O_CREAT))`;
+
+  test("in the sandbox are bounded by its memory, or are too many, and the next call has a sandbox", async () => {
+    await using small = await startBridge({ env: { MCP_BRIDGE_MEMORY: "128m" } });
+    await small.python("canary = 1"); // the first result may carry a note about the engine
+    const answer = await small.call({ code: code("/dev/shm/many"), timeout: 60 });
+    expect(answer.text).toMatch(/\d+ files in .* hold about \d+ of 128 MiB|more than 200000 files were made/);
+    expect(answer.text).toContain("Variables, imports and functions of this session are gone");
+    for (const each of [1, 2]) expect((await small.python(`print(${each})`)).text).toBe(`${each}\n`);
+    expect(peakMib(small.pid)).toBeLessThan(MAX_MIB);
+  }, 60_000);
+
+  test.if(flavour === "docker")("are refused where the engine counts them", async () => {
+    const says = /No space left on device/;
+    await target.attack({ code: code("/tmp/many"), says, status: "error", state: "kept" });
+    await target.attack({ code: "import shutil\nshutil.rmtree('/tmp/many')", state: "kept" });
   });
 });
 
