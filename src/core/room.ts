@@ -6,6 +6,8 @@ const LOOK_MS = 10_000;
 
 export interface RoomOptions {
   readonly totalBytes: number;
+  /** Of all messages of one owner; the oldest of them may have more. Without it one owner may have all. */
+  readonly perOwnerBytes?: number;
   /** Milliseconds between two looks at whether the place that others wait for has moved. */
   readonly lookMs?: number;
 }
@@ -19,8 +21,8 @@ export interface Place {
   grow(toBytes: number, signal?: AbortSignal): Promise<void> | undefined;
   /** Some of the message has come, or was taken. */
   move(): void;
-  /** From now on this is what happens when the message does not move while others wait for its room. */
-  onStalled(act: () => void): void;
+  /** From now on this is what happens when the message does not move while others wait; by default they go on waiting. */
+  onStalled(act: (() => void) | undefined): void;
   /** There is one more that is to call `leave`. */
   share(): void;
   /** When all have left, what was counted is free. */
@@ -36,7 +38,10 @@ export interface Place {
  */
 export class Room {
   readonly #totalBytes: number;
+  readonly #perOwnerBytes: number;
   readonly #lookMs: number;
+  /** By owner, oldest first. */
+  readonly #places = new Map<unknown, Set<RoomPlace>>();
   /** By owner, the one first whose turn is next. */
   readonly #waiting = new Map<unknown, Waiting[]>();
   #usedBytes = 0;
@@ -45,8 +50,9 @@ export class Room {
   #look: ReturnType<typeof setTimeout> | undefined;
   #uncollectedBytes = 0;
 
-  constructor({ totalBytes, lookMs = LOOK_MS }: RoomOptions) {
+  constructor({ totalBytes, perOwnerBytes = Number.POSITIVE_INFINITY, lookMs = LOOK_MS }: RoomOptions) {
     this.#totalBytes = totalBytes;
+    this.#perOwnerBytes = perOwnerBytes;
     this.#lookMs = lookMs;
   }
 
@@ -55,10 +61,19 @@ export class Room {
     return this.#usedBytes;
   }
 
+  /** How many places there are: in all, and those of one owner. */
+  count(owner?: unknown): number {
+    if (owner !== undefined) return this.#places.get(owner)?.size ?? 0;
+    return [...this.#places.values()].reduce((sum, places) => sum + places.size, 0);
+  }
+
   /** A place for one message; `owner` is who it is for, as far as that is known. To be left by whoever opens it. */
   open(owner: unknown): Place {
     let holders = 1;
     const place: RoomPlace = { owner, bytes: 0, hasMoved: true, stalled: undefined };
+    const own = this.#places.get(owner);
+    if (own === undefined) this.#places.set(owner, new Set([place]));
+    else own.add(place);
     return {
       grow: (toBytes, signal) => this.#take(place, toBytes - place.bytes, signal),
       move: () => {
@@ -80,7 +95,8 @@ export class Room {
   #take(place: RoomPlace, bytes: number, signal?: AbortSignal): Promise<void> | undefined {
     place.hasMoved = true;
     if (bytes <= 0) return undefined;
-    if (place === this.#first || (this.#waiting.size === 0 && this.#usedBytes + bytes <= this.#totalBytes)) {
+    const isNext = this.#waiting.size === 0 && this.#isInShare(place, bytes);
+    if (place === this.#first || (isNext && this.#usedBytes + bytes <= this.#totalBytes)) {
       this.#count(place, bytes);
       return undefined;
     }
@@ -94,6 +110,7 @@ export class Room {
     const give = () => {
       this.#remove(waiting);
       reject(signal?.reason);
+      this.#admit(); // others may have waited for their turn alone
     };
     signal?.addEventListener("abort", give, { once: true });
     const queue = this.#waiting.get(place.owner);
@@ -132,9 +149,23 @@ export class Room {
     this.#watch();
   }
 
+  /** Whose turn it is; not one that waits for messages of its own. */
   #next(): Waiting | undefined {
-    const [queue] = this.#waiting.values();
-    return queue?.[0];
+    for (const queue of this.#waiting.values()) {
+      const next = queue.find(({ place, bytes }) => this.#isInShare(place, bytes));
+      if (next !== undefined) return next;
+    }
+    return undefined;
+  }
+
+  #isInShare(place: RoomPlace, bytes: number): boolean {
+    if (this.#perOwnerBytes === Number.POSITIVE_INFINITY) return true;
+    const own = this.#places.get(place.owner) ?? [];
+    const [oldest] = own;
+    if (place === oldest) return true; // so that there is an end to the waiting
+    let ownBytes = bytes;
+    for (const other of own) ownBytes += other.bytes;
+    return ownBytes <= this.#perOwnerBytes;
   }
 
   #count(place: RoomPlace, bytes: number): void {
@@ -144,6 +175,9 @@ export class Room {
 
   #leave(place: RoomPlace): void {
     this.#usedBytes -= place.bytes;
+    const own = this.#places.get(place.owner);
+    own?.delete(place);
+    if (own?.size === 0) this.#places.delete(place.owner);
     if (this.#first === place) this.#first = undefined;
     this.#collect(place.bytes);
     this.#admit();
@@ -164,9 +198,9 @@ export class Room {
     await nextTurn(); // where the processor was busy, what has come meanwhile is read now
     this.#look = undefined;
     const first = this.#first;
-    if (first !== undefined && first === this.#first && !first.hasMoved) {
+    if (first?.stalled !== undefined && !first.hasMoved) {
       this.#first = undefined; // what it holds stays counted
-      first.stalled?.();
+      first.stalled();
       this.#admit();
     } else {
       if (first !== undefined) first.hasMoved = false;

@@ -6,16 +6,14 @@ import type { Log } from "../../core/log.ts";
 import { withinRun } from "../../core/run-context.ts";
 import { Admission } from "./admission.ts";
 import type { Authenticator } from "./authenticator.ts";
-import { BodyBudget } from "./body-budget.ts";
 import { createHostGuard, type HostRules } from "./host-guard.ts";
 import type { HttpApp, HttpEnv, HttpGuards, HttpRoutes } from "./http-env.ts";
-import { readJsonBody } from "./read-body.ts";
+import { createBodies, readJsonBody } from "./read-body.ts";
 import { refuse } from "./refusal.ts";
 import { trackResponse } from "./track-response.ts";
 
 /** A session of an older client is one open stream; the rest are calls. */
 const MAX_OPEN = { total: 1024, perCaller: 128 };
-const MAX_BODIES = { total: 52 * 1024 * 1024, perCaller: 16 * 1024 * 1024, open: 64, openPerCaller: 32 };
 /** What pages of other origins send and may read of the answer. */
 const REQUEST_HEADERS = [
   "Authorization",
@@ -106,17 +104,24 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
     },
   };
   const admission = new Admission(MAX_OPEN);
-  const budget = new BodyBudget(MAX_BODIES);
+  const bodies = createBodies();
   app.all(path, guards.authenticated, async (c) => {
     if (isDraining()) return refuse(503, "the server is shutting down", { headers: { "retry-after": "5" } });
     const caller = c.get("caller");
-    const leave = admission.enter(caller.id);
-    if (typeof leave === "string") return refuseFull(leave);
+    const leaveOpen = admission.enter(caller.id);
+    if (typeof leaveOpen === "string") return refuseFull(leaveOpen);
+    let leave = leaveOpen;
     try {
       const request = c.req.raw;
-      const body = request.method === "POST" ? await readJsonBody(request, caller.id, budget) : undefined;
+      const keepOpen = () => c.env?.keepOpen?.();
+      const body =
+        request.method === "POST" ? await readJsonBody(request, caller.id, bodies, keepOpen) : undefined;
       if (body instanceof Response) return trackResponse(body, leave);
-      c.env?.keepOpen?.();
+      leave = () => {
+        leaveOpen();
+        body?.leave(); // its program is held until the answer is there
+      };
+      keepOpen();
       return trackResponse(await endpoint.handle({ request, caller, body: body?.value }), leave);
     } catch (error) {
       leave();

@@ -156,7 +156,13 @@ describe("bodies", () => {
   };
 
   test("CLI-15: of one caller leave room for those of others, and make room when they are read", async () => {
-    const { post } = createWorld();
+    const { post: send } = createWorld();
+    /** Reads the answer: until then the request is open. */
+    const post = async (...args: Parameters<typeof send>) => {
+      const answer = await send(...args);
+      await answer.arrayBuffer();
+      return answer;
+    };
     const gate = Promise.withResolvers<void>();
     const bob = { authorization: "Bearer a-token-of-bob-000001" };
     const read = Promise.withResolvers<void>();
