@@ -86,6 +86,8 @@ export function startHttpWorld(options: HttpWorldOptions = {}) {
     connections,
     close,
     hurry: () => hurry.abort(),
+    /** Answers without a connection in between, which would take much of an answer that nobody reads. */
+    answer: async (request: Request): Promise<Response> => app.fetch(request),
     /** Sends one message as an older client would, in a session unless that is `undefined`. */
     async post(message: object, session?: string, headers: Record<string, string> = {}): Promise<Response> {
       return fetch(url, {
