@@ -3,7 +3,7 @@ import type { Config } from "./config.ts";
 import { bridgeDepth } from "./depth.ts";
 import { type Given, GivenSettings, type SettingsFile, type SettingTexts } from "./given.ts";
 import { resolveHttp } from "./http.ts";
-import { defaultStateDir, resolveHomeDir, resolveOwnFolders, resolveUserPath } from "./paths.ts";
+import { currentDir, defaultStateDir, resolveHomeDir, resolveOwnFolders, resolveUserPath } from "./paths.ts";
 import { resolvePolicy } from "./policy.ts";
 import { SETTINGS, type SettingName } from "./schema.ts";
 import { resolveTracing, TRACING_SECRETS } from "./tracing.ts";
@@ -79,7 +79,7 @@ export function loadConfig(
     tracing: resolveTracing(env),
     http: resolveHttp(given, toPath),
     homeDir,
-    projectDir: process.cwd(),
+    projectDir: currentDir(),
     platform: process.platform,
     systemRoot: "/",
     ...folders,

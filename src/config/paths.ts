@@ -1,12 +1,45 @@
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
+import { BridgeError } from "../core/errors.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The user's home: `HOME` where it is an absolute path, else what the system says. */
+/**
+ * The user's home: `HOME`, or what the system says where that is not set. Throws `CONFIG_INVALID` where neither is an
+ * absolute path: what is kept would be in another place with each folder in which Sandpy starts.
+ */
 export function resolveHomeDir(env: Environment): string {
-  const home = env["HOME"];
-  return home !== undefined && isAbsolute(home) ? home : homedir();
+  const home = env["HOME"] || askSystem();
+  if (home !== undefined && isAbsolute(home)) return home;
+  const message =
+    home === undefined
+      ? "HOME is not set, and the system knows no home of this user"
+      : `HOME is ${JSON.stringify(home)}: expected an absolute path`;
+  throw new BridgeError("CONFIG_INVALID", message, { hint: "Set HOME to a folder of yours." });
+}
+
+function askSystem(): string | undefined {
+  try {
+    return homedir() || undefined;
+  } catch {
+    return undefined; // a user without an entry, as in some containers
+  }
+}
+
+/** The folder in which Sandpy was started. Throws `CONFIG_INVALID` where that has been removed. */
+export function currentDir(): string {
+  try {
+    return process.cwd();
+  } catch (cause) {
+    throw new BridgeError(
+      "CONFIG_INVALID",
+      "the folder in which sandpy was started does not exist any more",
+      {
+        hint: "Change to another folder, then start it again.",
+        cause,
+      },
+    );
+  }
 }
 
 /** Where a state directory is when `MCP_BRIDGE_STATE_DIR` is not set. */
@@ -15,7 +48,7 @@ export function defaultStateDir(homeDir: string): string {
 }
 
 /** Makes a path from a setting absolute: `~` and `~/…` are the home, anything relative starts at `folder`. */
-export function resolveUserPath(path: string, homeDir: string, folder = process.cwd()): string {
+export function resolveUserPath(path: string, homeDir: string, folder = currentDir()): string {
   return path === "~" || path.startsWith("~/") ? join(homeDir, path.slice(1)) : resolve(folder, path);
 }
 
