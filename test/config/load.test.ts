@@ -292,10 +292,14 @@ test("keeps the whole environment for the engine, without what is not set", () =
 describe("paths", () => {
   test.each([
     [{ HOME: "/home/u" }, "/home/u"],
-    [{ HOME: "relative" }, homedir()],
+    [{ HOME: "" }, homedir()],
     [{}, homedir()],
   ])("finds the home of %j", (env, home) => {
     expect(resolveHomeDir(env)).toBe(home);
+  });
+
+  test("HOST-14: takes no relative home, which would be another one in each folder", () => {
+    expect(() => resolveHomeDir({ HOME: "relative" })).toThrow('HOME is "relative": expected an absolute path');
   });
 });
 
