@@ -7,10 +7,12 @@ export interface Figures {
   readonly descriptors: number;
   readonly children: number;
   readonly containers: number;
+  /** Files in the folder for temporary ones. */
+  readonly files: number;
 }
 
 /** Reads them from `/proc` and from the engine; 0 where the system does not say. */
-export async function readFigures(pid: number): Promise<Figures> {
+export async function readFigures(pid: number, temporary: string): Promise<Figures> {
   const status = `/proc/${pid}/status`;
   const kib = existsSync(status) ? Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(status, "utf8"))?.[1]) : 0;
   return {
@@ -18,6 +20,7 @@ export async function readFigures(pid: number): Promise<Figures> {
     descriptors: existsSync(status) ? readdirSync(`/proc/${pid}/fd`).length : 0,
     children: childrenOf(pid).length,
     containers: (await containersOf(pid)).length,
+    files: readdirSync(temporary, { recursive: true }).length,
   };
 }
 

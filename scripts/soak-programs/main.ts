@@ -1,9 +1,9 @@
 import { parseArgs } from "node:util";
-import { soakUnderLoad } from "./load.ts";
-import { killBridges } from "./orphans.ts";
+import { canStartDockerd, startDockerd } from "../../test/e2e/helpers/dockerd.ts";
 
 /**
- * Runs one of the long tests and prints what came of it as JSON.
+ * Runs one of the long tests and prints what came of it as JSON. With docker as root, on a daemon of its own that is restarted
+ * during the load.
  *
  *     bun scripts/soak-programs/main.ts load [--minutes N] [--sessions N] [--seed N]
  *     bun scripts/soak-programs/main.ts orphans [--kills N] [--seed N]
@@ -18,20 +18,28 @@ async function main(): Promise<number> {
       seed: { type: "string", default: String(Date.now() % 1_000_000) },
     },
   });
-  const [minutes, sessions, kills, seed] = [values.minutes, values.sessions, values.kills, values.seed].map(
-    Number,
-  );
   const kind = positionals.join(" ");
   if (kind !== "load" && kind !== "orphans") throw new Error(`no soak "${kind}"; there are: load, orphans`);
-  if ([minutes, sessions, kills, seed].some((number) => !((number ?? Number.NaN) > 0))) {
-    throw new Error("expected numbers above 0 after --minutes, --sessions, --kills and --seed");
-  }
+  const [minutes, sessions, kills, seed] = (["minutes", "sessions", "kills", "seed"] as const).map((name) => {
+    const number = Number(values[name]);
+    if (number > 0) return number;
+    throw new Error(`--${name} is "${values[name]}": expected a number above 0`);
+  }) as [number, number, number, number];
+  await using daemon = await ownDaemon();
+  // What they share reads the way to the engine from the environment when it is loaded.
+  if (daemon !== undefined) process.env["DOCKER_HOST"] = daemon.host;
   const outcome =
     kind === "load"
-      ? await soakUnderLoad({ minutes: minutes ?? 0, sessions: sessions ?? 0, seed: seed ?? 0 })
-      : await killBridges({ kills: kills ?? 0, seed: seed ?? 0 });
+      ? await (await import("./load.ts")).soakUnderLoad({ minutes, sessions, seed, daemon })
+      : await (await import("./orphans.ts")).killBridges({ kills, seed, daemon });
   process.stdout.write(`${JSON.stringify(outcome, null, 1)}\n`);
   return outcome.faults.length === 0 ? 0 : 1;
+}
+
+async function ownDaemon() {
+  const image = process.env["MCP_BRIDGE_IMAGE"];
+  const isDocker = process.env["SANDPY_TEST_ENGINE"] === "docker";
+  return isDocker && canStartDockerd && image !== undefined ? startDockerd(image) : undefined;
 }
 
 process.exitCode = await main();

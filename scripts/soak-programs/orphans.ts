@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { startChild } from "../../src/core/child.ts";
+import type { Dockerd } from "../../test/e2e/helpers/dockerd.ts";
 import { BINARY, bridgeEnv, containersOf, until } from "../../test/e2e/helpers/engine.ts";
 import { createHome } from "../../test/e2e/helpers/home.ts";
 import { ECHO_SERVER } from "../benchmarks/world.ts";
@@ -22,11 +23,18 @@ const CODE = [
   "hoard = []\nwhile True: hoard.append(bytearray(10_000_000))",
 ];
 
+export interface OrphansOptions {
+  readonly kills: number;
+  readonly seed: number;
+  /** The engine, where it is ours to restart. */
+  readonly daemon: Dockerd | undefined;
+}
+
 /**
  * Kills bridges over stdio with SIGKILL at random moments of their work. Within 15 s there must be no container of theirs, no
  * process that they started, and no file in their temporary folder; what they kept must still be readable.
  */
-export async function killBridges({ kills, seed }: { readonly kills: number; readonly seed: number }) {
+export async function killBridges({ kills, seed }: OrphansOptions) {
   const faults: string[] = [];
   const random = createRandom(seed);
   let done = 0;

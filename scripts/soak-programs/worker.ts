@@ -1,19 +1,20 @@
-import { connectHttp, type SessionClient } from "../../test/e2e/helpers/session-clients.ts";
+import type { SessionAnswer, SessionClient } from "../../test/e2e/helpers/session-clients.ts";
 import type { Random } from "../fuzz-programs/random.ts";
+import type { Ledger } from "./ledger.ts";
 import type { Tally } from "./tally.ts";
 
 const LOST = "Variables, imports and functions of this session are gone";
-/** What a call may say that met a server or a sandbox which was just killed. */
-const REASONS =
-  /MCPError|UPSTREAM_[A-Z]+|SESSION_[A-Z]+|server ".*" (?:ended|is not|could not)|the sandbox did not start|out of memory|MemoryError|was stopped after/;
+/** What code finds in a sandbox that never had the variable. */
+const FORGOTTEN = "NameError: name 'n'";
 
 export interface WorkerOptions {
-  readonly url: URL;
-  readonly token: string;
   readonly name: string;
-  readonly line: "v1" | "v2";
+  readonly connect: () => Promise<SessionClient>;
+  /** Whether the sessions end with the client's connection. */
+  readonly endsWithClient: boolean;
   readonly random: Random;
   readonly tally: Tally;
+  readonly ledger: Ledger;
 }
 
 /** One session and its client, who knows what each call must give. */
@@ -21,8 +22,8 @@ export class Worker {
   readonly #options: WorkerOptions;
   #client: SessionClient | undefined;
   #session: string | undefined;
-  /** What `n` is in the session, and what the memory of that name holds. */
-  #n = 0;
+  /** What `n` is in the session, and what the memory of that name holds; `undefined` where that is not known. */
+  #n: number | undefined;
   #kept: number | undefined;
 
   constructor(options: WorkerOptions) {
@@ -30,11 +31,13 @@ export class Worker {
   }
 
   async runUntil(isOver: () => boolean): Promise<void> {
-    const { random } = this.#options;
+    const { random, name, tally } = this.#options;
     const steps: readonly [string, number, () => Promise<void>][] = [
       ["count", 40, () => this.#countUp()],
-      ["memory", 15, () => this.#remember()],
-      ["upstream", 20, () => this.#callUpstream()],
+      ["memory", 12, () => this.#remember()],
+      ["shared-memory", 8, () => this.#addUp()],
+      ["upstream", 14, () => this.#echo()],
+      ["upstream-http", 14, () => this.#addOverHttp()],
       ["output", 6, () => this.#print()],
       ["timeout", 2, () => this.#lose("while True: pass")],
       ["exit", 4, () => this.#lose("import os\nos._exit(3)")],
@@ -48,9 +51,9 @@ export class Worker {
       const [kind, , step] = random.pick(lots);
       try {
         await step();
-        this.#options.tally.count(kind);
+        tally.count(kind);
       } catch (error) {
-        this.#options.tally.fault(`${this.#options.name} ${kind}`, `threw ${String(error)}`);
+        tally.fault(`${name} ${kind}`, `threw ${String(error)}`);
         await this.#disconnect();
         this.#session = undefined;
       }
@@ -58,41 +61,34 @@ export class Worker {
     await this.#disconnect();
   }
 
-  /** Runs code in this session; `undefined` when the variables were lost, which the answer must say. */
+  /** Runs code in this session; `undefined` when it failed or the variables were lost, and the answer said so. */
   async #run(kind: string, code: string): Promise<string | undefined> {
-    const { url, token, line, tally, name } = this.#options;
-    this.#client ??= await connectHttp(url, token, line);
-    if (this.#session === undefined) {
-      const opened = await this.#client.run("n = 0", "new");
-      this.#session = opened.session;
-      this.#n = 0;
-      if (opened.session === undefined) tally.fault(`${name} new`, opened.text);
-    }
-    const { text, isError } = await this.#client.run(code, this.#session);
-    if (!text.includes(LOST)) {
-      if (isError && !REASONS.test(text)) tally.fault(`${name} ${kind}, no reason`, text);
-      return text;
-    }
-    tally.said += 1;
-    await this.#define();
+    const { tally, name, connect } = this.#options;
+    this.#client ??= await connect();
+    if (this.#session === undefined && !(await this.#open())) return undefined;
+    const answer = await this.#client.run(code, this.#session);
+    if (!answer.text.includes(LOST) && !answer.isError) return answer.text;
+    if (answer.text.includes(FORGOTTEN) && !answer.text.includes(LOST))
+      tally.fault(`${name} ${kind}, lost without a word`, answer.text);
+    tally.failed(`${name} ${kind}`, answer.text);
+    this.#n = undefined;
     return undefined;
   }
 
-  /** Gives the session its variable anew; sandboxes may be killed on the way, and that is said. */
-  async #define(): Promise<void> {
-    this.#n = 0;
-    for (let left = 10; left > 0; left -= 1) {
-      const again = await this.#client?.run("n = 0\n'defined'", this.#session);
-      if (again?.text.startsWith("'defined'") === true) return;
-      const text = again?.text ?? "no client";
-      if (!text.includes(LOST) && !REASONS.test(text)) this.#options.tally.fault("define", text);
-    }
+  /** A session of its own, in a sandbox that may be lost on the way. */
+  async #open(): Promise<boolean> {
+    const opened = await this.#client?.run("'opened'", "new");
+    this.#n = undefined;
+    this.#session = opened?.session;
+    if (opened !== undefined && (this.#session === undefined || opened.isError)) this.#note("new", opened);
+    return this.#session !== undefined;
   }
 
   async #countUp(): Promise<void> {
-    const text = await this.#run("count", "n += 1\nn");
+    const known = this.#n;
+    const text = await this.#run("count", known === undefined ? "n = 0\nn" : "n += 1\nn");
     if (text === undefined) return;
-    this.#n += 1;
+    this.#n = known === undefined ? 0 : known + 1;
     this.#check("count", text, String(this.#n));
   }
 
@@ -100,22 +96,40 @@ export class Worker {
     const { name, random } = this.#options;
     const value = random.below(1_000_000);
     const code = `before = load_memory('${name}', default=None)\nsave_memory('${name}', ${value})\n[before, load_memory('${name}')]`;
+    const kept = this.#kept;
+    this.#kept = undefined; // until it is known
     const text = await this.#run("memory", code);
-    if (text === undefined) {
-      this.#kept = undefined; // it may have been saved or not
-      return;
-    }
-    const before = this.#kept === undefined ? /^\[(\w+),/.exec(text)?.[1] : String(this.#kept);
+    if (text === undefined) return;
+    const before = kept === undefined ? /^\[(\w+),/.exec(text)?.[1] : String(kept);
     this.#check("memory", text, `[${before}, ${value}]`);
     this.#kept = value;
   }
 
-  async #callUpstream(): Promise<void> {
-    const given = `${this.#options.name}-${this.#options.random.below(1_000_000)}`;
+  /** One memory of all, changed from every side: none of the additions may be lost or made twice. */
+  async #addUp(): Promise<void> {
+    const { ledger } = this.#options;
+    const text = await this.#run(
+      "shared-memory",
+      `update_memory('${ledger.key}', lambda v: v + 1, default=0)`,
+    );
+    const total = text === undefined ? undefined : Number(text.split("\n")[0]);
+    if (total === undefined) ledger.perhaps();
+    else if (Number.isInteger(total)) ledger.surely(total);
+    else this.#options.tally.fault("shared-memory", text ?? "");
+  }
+
+  async #echo(): Promise<void> {
+    const { name, random } = this.#options;
+    const given = `${name}-${random.below(1_000_000)}`;
     const text = await this.#run("upstream", `(await mcp_bench.echo(text='${given}')).text`);
-    if (text === undefined || text.includes(`'${given}'`)) return;
-    if (REASONS.test(text)) this.#options.tally.said += 1;
-    else this.#options.tally.fault("upstream", text);
+    if (text !== undefined) this.#check("upstream", text, `'${given}'`);
+  }
+
+  async #addOverHttp(): Promise<void> {
+    const { random } = this.#options;
+    const [a, b] = [random.below(1_000_000), random.below(1_000_000)];
+    const text = await this.#run("upstream-http", `(await mcp_adder.add(a=${a}, b=${b})).text`);
+    if (text !== undefined) this.#check("upstream-http", text, `'${a + b}'`);
   }
 
   async #print(): Promise<void> {
@@ -126,13 +140,16 @@ export class Worker {
   /** Code that ends Python, or is stopped; the variables may survive a stop. */
   async #lose(code: string): Promise<void> {
     const text = await this.#run("lose", code);
-    if (text !== undefined && !REASONS.test(text)) this.#options.tally.fault(`lose ${code}`, text);
-    else if (text !== undefined) this.#options.tally.said += 1;
+    if (text !== undefined) this.#options.tally.fault(`lose ${code}`, text);
   }
 
   async #disconnect(): Promise<void> {
     const client = this.#client;
     this.#client = undefined;
+    if (this.#options.endsWithClient) {
+      this.#session = undefined;
+      this.#n = undefined;
+    }
     try {
       await client?.[Symbol.asyncDispose]();
     } catch {
@@ -144,17 +161,15 @@ export class Worker {
     if (this.#session === undefined || this.#client === undefined) return;
     const ended = this.#session;
     this.#session = undefined;
-    const { tally } = this.#options;
-    const opened = await this.#client.run(`await runtime.end_session('${ended}')\nn = 0\n'ended'`, "new");
+    const opened = await this.#client.run(`await runtime.end_session('${ended}')\n'ended'`, "new");
     this.#session = opened.session;
-    this.#n = 0;
-    if (opened.text.includes(LOST)) {
-      tally.said += 1;
-      await this.#define();
-    } else if (REASONS.test(opened.text)) {
-      tally.said += 1;
-      await this.#define();
-    } else if (!opened.text.startsWith("'ended'")) tally.fault("end", opened.text);
+    this.#n = undefined;
+    if (opened.isError || opened.text.includes(LOST)) this.#note("end", opened);
+    else this.#check("end", opened.text, "'ended'");
+  }
+
+  #note(kind: string, { text }: SessionAnswer): void {
+    this.#options.tally.failed(`${this.#options.name} ${kind}`, text);
   }
 
   #check(kind: string, text: string, expected: string): void {

@@ -8,6 +8,7 @@ import { record } from "./facts.ts";
 import { isGvisor } from "./gvisor.ts";
 import { buildInstallArgs } from "./image-build/install-args.ts";
 import { type ContainerInstall, ImageStore, type RunningInstaller } from "./image-store.ts";
+import { LeftContainers } from "./left-containers.ts";
 import { checkMounts, usesSelinux } from "./mounts.ts";
 import { type OciRuntimeFacts, parseDockerRuntime, parsePodmanRuntime } from "./oci-runtime.ts";
 import { removeOrphans } from "./orphans.ts";
@@ -51,8 +52,7 @@ export class CliEngine implements ContainerEngine {
   readonly images: ImageStore;
   readonly #options: CliEngineOptions;
   readonly #imageVolumes = new Map<string, readonly string[]>();
-  /** Containers that could not be removed, since the engine was away or did not answer. */
-  readonly #left = new Set<string>();
+  #left: LeftContainers | undefined;
   #handsDown: boolean;
 
   constructor(options: CliEngineOptions) {
@@ -107,7 +107,6 @@ export class CliEngine implements ContainerEngine {
     // Podman's monitor leaves an empty file "oom" in the folder it was started in; the user's folder is not for that.
     const client = await startClient({ executable, args, env, cwd: dirname(seccompProfile), isHeir });
     const sandbox = this.#sandbox({ name, isHeir }, client);
-    void this.#removeLeft();
     if (!signal.aborted) return sandbox;
     await sandbox.close();
     throw startCancelled(signal);
@@ -176,7 +175,11 @@ export class CliEngine implements ContainerEngine {
   }
 
   /** The volumes that the image declares; `undefined` when there is no such image. */
-  async #inspectImage(image: string, signal: AbortSignal): Promise<readonly string[] | undefined> {
+  async #inspectImage(
+    image: string,
+    signal: AbortSignal,
+    isSure = false,
+  ): Promise<readonly string[] | undefined> {
     const answer = await this.#call(
       ["image", "inspect", "--format", "{{json .Config.Volumes}}", image],
       this.#options.timeoutMs,
@@ -193,7 +196,8 @@ export class CliEngine implements ContainerEngine {
       this.#options.timeoutMs,
       signal,
     );
-    if (alive.code === 0) return undefined;
+    // It may have come back only now: what was said before is no word about the image then.
+    if (alive.code === 0) return isSure ? undefined : this.#inspectImage(image, signal, true);
     throw this.#failed("image inspect", alive);
   }
 
@@ -224,23 +228,9 @@ export class CliEngine implements ContainerEngine {
   #sandbox(named: Pick<Sandbox, "name" | "isHeir">, client: Child): ClientSandbox {
     const run: RunCommand = (command, limitMs, budget) =>
       this.#call(command, Math.min(limitMs, this.#options.timeoutMs), budget);
-    return new ClientSandbox(named, this.info.engine, client, run, () => this.#left.add(named.name));
-  }
-
-  /** Tries once more what could not be removed, now that there is reason to believe that the engine is back. Never rejects. */
-  async #removeLeft(): Promise<void> {
-    for (const name of [...this.#left]) {
-      this.#left.delete(name); // who starts next must not try the same meanwhile
-      const run = (...command: string[]) =>
-        this.#call(command, this.#options.timeoutMs, AbortSignal.timeout(this.#options.timeoutMs));
-      try {
-        await run("rm", "--force", "--volumes", name);
-        const { code, stdout } = await run("ps", "--all", "--quiet", "--filter", `name=^${name}$`);
-        if (code !== 0 || stdout.trim() !== "") this.#left.add(name);
-      } catch {
-        this.#left.add(name); // it hangs again
-      }
-    }
+    this.#left ??= new LeftContainers(run);
+    const left = this.#left;
+    return new ClientSandbox(named, this.info.engine, client, run, () => left.add(named.name));
   }
 
   #installProfile(): Promise<string> {

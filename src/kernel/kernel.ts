@@ -328,6 +328,7 @@ class FrameKernel implements Kernel {
     this.#asks.fail(reason);
     this.#hello.reject(
       new BridgeError("KERNEL_START_FAILED", `the sandbox did not start: ${reason}`, {
+        hint: 'Try again. If that fails too, "sandpy doctor" starts a sandbox as the bridge does and says what is wrong.',
         data: { exitCode: exit?.code ?? null, stderr: exit?.stderr ?? "" },
       }),
     );

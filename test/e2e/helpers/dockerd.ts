@@ -1,19 +1,18 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runChild } from "../../../src/core/child.ts";
-import { until } from "./engine.ts";
 
 const START_MS = 60_000;
 
 /** Whether this user can start a daemon of docker: root, where there is one. */
-export const canStartDockerd = process.getuid?.() === 0 && Bun.which("dockerd") !== null;
+export const canStartDockerd =
+  process.getuid?.() === 0 && ["dockerd", "containerd"].every((each) => Bun.which(each) !== null);
 
 /** A daemon of docker on a socket and with storage of its own, beside whatever else runs on the machine. */
 export interface Dockerd extends AsyncDisposable {
   /** For `DOCKER_HOST`. */
   readonly host: string;
-  readonly socket: string;
   /** Sends the daemon a signal, and waits for its end where that is one. */
   signal(name: "SIGKILL" | "SIGTERM" | "SIGSTOP" | "SIGCONT"): Promise<void>;
   /** Starts it again with what it had. */
@@ -41,12 +40,28 @@ export async function startDockerd(image: string): Promise<Dockerd> {
   };
   const docker = (...args: string[]) =>
     client({ DOCKER_HOST: host }, `docker ${args.map((arg) => `'${arg}'`).join(" ")}`);
+  // As systemd has them: two services. One that the daemon starts itself dies with it, and leaves its shims to nobody.
+  writeFileSync(
+    join(folder, "containerd.toml"),
+    'version = 2\ndisabled_plugins = ["io.containerd.grpc.v1.cri"]\n',
+  );
+  const containerd = Bun.spawn(
+    [
+      ...[
+        "containerd",
+        "--config",
+        join(folder, "containerd.toml"),
+        "--address",
+        join(folder, "containerd.sock"),
+      ],
+      ...["--root", join(folder, "containerd"), "--state", join(folder, "state")],
+    ],
+    { stdin: "ignore", stdout: "ignore", stderr: Bun.file(join(folder, "containerd.log")) },
+  );
   let daemon: ReturnType<typeof Bun.spawn> | undefined;
   let starts = 0;
   const start = async () => {
-    // Of one that was killed: the number of its containerd, which died with it, may be a process that nobody waited for yet.
-    for (const name of ["docker.pid", "exec/containerd"])
-      rmSync(join(folder, name), { recursive: true, force: true });
+    rmSync(join(folder, "docker.pid"), { force: true }); // of one that was killed
     starts += 1;
     const log = Bun.file(join(folder, `log-${starts}`));
     daemon = Bun.spawn(
@@ -60,41 +75,38 @@ export async function startDockerd(image: string): Promise<Dockerd> {
           "--exec-root",
           join(folder, "exec"),
         ],
-        ...[
-          "--pidfile",
-          join(folder, "docker.pid"),
-          "--bridge",
-          "none",
-          "--iptables=false",
-          "--ip6tables=false",
-        ],
+        ...["--pidfile", join(folder, "docker.pid"), "--containerd", join(folder, "containerd.sock")],
+        ...["--bridge", "none", "--iptables=false", "--ip6tables=false"],
       ],
       { stdin: "ignore", stdout: "ignore", stderr: log },
     );
     try {
-      await until(
-        "dockerd answers",
-        () =>
-          docker("version").then(
-            () => true,
-            () => false,
-          ),
-        START_MS,
-      );
+      await answers();
     } catch (error) {
       throw new Error(`${String(error)}: ${(await log.text()).slice(-2000)}`);
+    }
+  };
+  const answers = async () => {
+    const end = performance.now() + START_MS;
+    for (;;) {
+      try {
+        return await docker("version");
+      } catch (error) {
+        if (performance.now() > end) throw error;
+        await Bun.sleep(100);
+      }
     }
   };
   const signal: Dockerd["signal"] = async (name) => {
     daemon?.kill(name);
     if (name === "SIGKILL" || name === "SIGTERM") await daemon?.exited;
   };
-  /** What a daemon that was killed leaves: it starts a containerd of its own, that a shim for each container, and both mount. */
+  /** What may be left: containerd starts a shim for each container, and both mount. */
   const sweep = async () => {
-    const ours = `for each in /proc/[0-9]*; do tr '\\0' ' ' <$each/cmdline 2>/dev/null | grep -qF '${folder}/exec' && echo "\${each#/proc/}"; done; true`;
+    const ours = `for each in /proc/[0-9]*; do tr '\\0' ' ' <$each/cmdline 2>/dev/null | grep -qF '${folder}/' && echo "\${each#/proc/}"; done; true`;
     for (const pid of (await client({}, ours)).split("\n").map(Number)) {
       try {
-        if (pid > 0) process.kill(pid, "SIGKILL");
+        if (pid > 0 && pid !== process.pid) process.kill(pid, "SIGKILL");
       } catch {
         // it ended meanwhile
       }
@@ -110,13 +122,14 @@ export async function startDockerd(image: string): Promise<Dockerd> {
   await client({}, `docker save '${image}' | docker --host '${host}' load`);
   return {
     host,
-    socket,
     signal,
     start,
     docker,
     async [Symbol.asyncDispose]() {
       await signal("SIGCONT");
       await signal("SIGTERM");
+      containerd.kill("SIGTERM");
+      await containerd.exited;
       await sweep();
     },
   };

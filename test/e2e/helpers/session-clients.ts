@@ -3,7 +3,9 @@ import {
   StreamableHTTPClientTransport as NewerTransport,
 } from "@modelcontextprotocol/client";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { BINARY } from "./engine.ts";
 
 const CALL_TIMEOUT_MS = 60_000;
 
@@ -21,6 +23,22 @@ export interface SessionAnswer {
 /** A client that runs code in sessions. */
 export interface SessionClient extends AsyncDisposable {
   run(code: string, session?: string): Promise<SessionAnswer>;
+}
+
+/** Starts a bridge of its own over stdio, and a client of the older line for it. */
+export async function connectStdio(
+  env: Record<string, string>,
+  cwd: string,
+): Promise<SessionClient & { readonly pid: number }> {
+  const client = new Client({ name: "stdio", version: "1" });
+  const transport = new StdioClientTransport({ command: BINARY, args: [], env, cwd, stderr: "ignore" });
+  await client.connect(transport);
+  const options = { timeout: CALL_TIMEOUT_MS };
+  return {
+    pid: transport.pid ?? -1,
+    run: async (...args) => toAnswer(await client.callTool(paramsOf(...args), undefined, options)),
+    [Symbol.asyncDispose]: () => client.close(),
+  };
 }
 
 /** Connects a client of either line to a server that listens. */
