@@ -9,6 +9,7 @@ import type { Log } from "../core/log.ts";
 import { outsideRuns } from "../core/run-context.ts";
 import { VERSION } from "../core/version.ts";
 import type { HttpRoutes } from "../mcp/http/http-env.ts";
+import type { PythonRunner } from "../mcp/python-runner.ts";
 import type { StdioServing } from "../mcp/stdio.ts";
 import type { Memory } from "../memory/memory.ts";
 import type { SessionHandles } from "../session/handles.ts";
@@ -168,14 +169,15 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
     return { ...connection, close: closeConnection, [Symbol.asyncDispose]: closeConnection };
   };
 
-  const createServerOptions = async (upstreamServers: Upstream) => ({
+  const createServerOptions = async () => ({
     name: "sandpy",
     version: VERSION,
     defaults: { timeoutSeconds: config.timeoutMs / 1000, maxTimeoutSeconds: config.maxTimeoutMs / 1000 },
     outputMode: config.outputMode,
     log,
     tracing: await getTracing(),
-    servers: createServerNames(upstreamServers, {
+    servers: createServerNames({
+      loadUpstream,
       remembered: rememberNames(config),
       signal: closing.signal,
     }),
@@ -212,18 +214,26 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
           await Promise.race([launched.promise, sleep(LAUNCH_WAIT_MS, undefined, { ref: false })]);
         },
         async serve(stdin) {
-          const [{ createServer }, { serveStdio }, { McpClientPeer }, upstreamServers] = await Promise.all([
+          const [{ createServer }, { serveStdio }, { McpClientPeer }, options] = await Promise.all([
             import("../mcp/server.ts"),
             import("../mcp/stdio.ts"),
             import("../mcp/client-peer.ts"),
-            loadUpstream(),
+            createServerOptions(),
           ]);
           const peer = new McpClientPeer();
-          const { runner } = await connect({ caller: LOCAL_CALLER, peer, hasDefault: true });
-          const options = await createServerOptions(upstreamServers);
+          let connecting: Promise<Connection> | undefined;
+          const getConnection = () => {
+            connecting ??= connect({ caller: LOCAL_CALLER, peer, hasDefault: true });
+            return connecting;
+          };
+          const runner: PythonRunner = {
+            run: async (request, signal) => (await getConnection()).runner.run(request, signal),
+          };
           return serveStdio({
             createServer(shutdown, unread) {
               pool.warm(); // unless that was done when the client began to speak
+              // What runs code is loaded once the client has its answer; whoever runs some hears why it could not be.
+              setImmediate(() => void getConnection().catch(() => undefined));
               return createServer(runner, { ...options, shutdown, unread, peer });
             },
             log,
@@ -264,7 +274,7 @@ export function createBridge(config: Config, { log, selfPath }: BridgeOptions): 
       return serveHttp({
         config,
         log,
-        server: await createServerOptions(upstreamServers),
+        server: await createServerOptions(),
         onClient: () => pool.warm(),
         routes,
         connect,

@@ -7,6 +7,8 @@ import type { RememberedNames } from "./remembered-names.ts";
 const READ_DELAY_MS = 500;
 
 export interface ServerNamesOptions {
+  /** Called when somebody asks for the names, and not before. */
+  readonly loadUpstream: () => Promise<Upstream>;
   /** Where names are kept from one bridge to the next. */
   readonly remembered: RememberedNames;
   /** Nothing is read by itself any more once it is aborted. */
@@ -20,16 +22,29 @@ export interface ServerNamesOptions {
  * which may have been another bridge's, their names are known without one. They are read soon after in any case, or when
  * somebody needs a server.
  */
-export function createServerNames(
-  upstream: Upstream,
-  { remembered, signal, readDelayMs = READ_DELAY_MS }: ServerNamesOptions,
-): ServerNames {
+export function createServerNames({
+  loadUpstream,
+  remembered,
+  signal,
+  readDelayMs = READ_DELAY_MS,
+}: ServerNamesOptions): ServerNames {
+  const listeners = new Set<(aliases: readonly string[]) => void>();
   let isRead = false;
-  upstream.onRead((discovery) => {
-    isRead = true;
-    void remembered.keep(usableAliases(discovery), discovery.valueFiles ?? []);
-  });
-  const read = async () => usableAliases(await upstream.definitions());
+  let opening: Promise<Upstream> | undefined;
+  const open = async () => {
+    const upstream = await loadUpstream();
+    upstream.onRead((discovery) => {
+      isRead = true;
+      const aliases = usableAliases(discovery);
+      void remembered.keep(aliases, discovery.valueFiles ?? []);
+      for (const listener of listeners) listener(aliases);
+    });
+    return upstream;
+  };
+  const read = async () => {
+    opening ??= open();
+    return usableAliases(await (await opening).definitions());
+  };
   const readSoon = () => {
     const timer = setTimeout(() => {
       if (!isRead) void read();
@@ -39,6 +54,7 @@ export function createServerNames(
   };
   let recalled: Promise<readonly string[] | undefined> | undefined;
   const recall = async () => {
+    opening ??= open();
     const aliases = await remembered.find();
     if (aliases !== undefined && !signal.aborted) readSoon();
     return aliases;
@@ -49,7 +65,10 @@ export function createServerNames(
       recalled ??= recall();
       return (await recalled) ?? read();
     },
-    onRead: (listener) => upstream.onRead((discovery) => listener(usableAliases(discovery))),
+    onRead(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
   };
 }
 

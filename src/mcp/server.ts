@@ -67,12 +67,11 @@ export function createServer(runner: PythonRunner, options: ServerOptions): McpS
   );
   options.peer.attach(server, options.log.level);
   const tool = options.tool ?? listTool(server, options);
-  const input = inputOf(options.defaults);
-  server.registerTool(RUN_PYTHON, { inputSchema: permissiveSchema(input.jsonSchema) }, (raw, context) =>
+  server.registerTool(RUN_PYTHON, { inputSchema: ANY_INPUT }, (raw, context) =>
     // Over HTTP the request has a name already; over stdio it gets one here.
     withinRun({ requestId: currentRun().requestId ?? createShortId() }, () =>
       traced(options.tracing, describeRequestSpan(context, options.peer.revision()), async (span) => {
-        const answer = await runPython(runner, options, () => input.parse(raw), context);
+        const answer = await runPython(runner, options, () => inputOf(options.defaults).parse(raw), context);
         if ("isError" in answer && answer.isError === true) span?.fail("tool_error");
         if (!("structuredContent" in answer)) return answer;
         const made = answer as ToolAnswer;
@@ -81,11 +80,11 @@ export function createServer(runner: PythonRunner, options: ServerOptions): McpS
       }),
     ),
   );
-  const inputSchema = { type: "object" as const, ...input.jsonSchema };
   // In place of the SDK's own, which has no time to find out what the description is.
-  server.server.setRequestHandler("tools/list", async () => ({
-    tools: [{ name: RUN_PYTHON, description: await tool.describe(), inputSchema }],
-  }));
+  server.server.setRequestHandler("tools/list", async () => {
+    const inputSchema = { type: "object" as const, ...inputOf(options.defaults).jsonSchema };
+    return { tools: [{ name: RUN_PYTHON, description: await tool.describe(), inputSchema }] };
+  });
   server.registerResource(
     "capabilities",
     MANUAL_URI,
@@ -101,7 +100,7 @@ function listTool(server: McpServer, { servers = NO_SERVERS, shutdown }: ServerO
   return tool;
 }
 
-/** Over HTTP there may be a server for each request. */
+/** Made when somebody first asks for it: over HTTP there may be a server for each request, and `initialize` needs none. */
 function inputOf(limits: RunPythonLimits): RunPythonInput {
   const input = inputs.get(limits) ?? createRunPythonInput(limits);
   inputs.set(limits, input);
@@ -109,13 +108,10 @@ function inputOf(limits: RunPythonLimits): RunPythonInput {
 }
 
 /** The SDK answers a failed schema check with a raw dump of issues; so it checks nothing, and we do. */
-function permissiveSchema(jsonSchema: Record<string, unknown>) {
-  const accept = <T>(input: unknown): JsonSchemaValidatorResult<T> => ({
-    valid: true,
-    data: input as T,
-    errorMessage: undefined,
-  });
-  return fromJsonSchema(jsonSchema, { getValidator: <T>() => accept<T> });
+const ANY_INPUT = fromJsonSchema({ type: "object" }, { getValidator: <T>() => accept<T> });
+
+function accept<T>(input: unknown): JsonSchemaValidatorResult<T> {
+  return { valid: true, data: input as T, errorMessage: undefined };
 }
 
 async function runPython(

@@ -66,7 +66,12 @@ function start({
   upstream.onRead(() => {
     reads += 1;
   });
-  const names = createServerNames(upstream, { remembered: rememberNames(config), signal, readDelayMs });
+  const names = createServerNames({
+    loadUpstream: async () => upstream,
+    remembered: rememberNames(config),
+    signal,
+    readDelayMs,
+  });
   return {
     names,
     get reads() {
