@@ -4,7 +4,7 @@ import { type Child, type ChildExit, type ChildOptions, startChild } from "../co
 import { BridgeError } from "../core/errors.ts";
 import { withDeadline } from "../core/lifecycle.ts";
 import { LineSplitter } from "../core/lines.ts";
-import type { Place } from "../core/room.ts";
+import type { Place, Room } from "../core/room.ts";
 import { excerpt, type Mask } from "./mask.ts";
 import {
   isMessage,
@@ -34,6 +34,8 @@ export interface TransportOptions extends Omit<ChildOptions, "ownGroup" | "onStd
   /** Called for the first line that is not a message. */
   readonly onBadLine: (quote: string) => void;
   readonly stopGraceMs: number;
+  /** Where what comes is counted; by default where that of all servers is. */
+  readonly room?: Room;
 }
 
 /**
@@ -192,7 +194,7 @@ export class StdioTransport implements Transport {
 
   /** For a message that is longer than what others need not wait for; nobody knows yet whom it answers. */
   #openPlace(): Place {
-    const place = answerRoom.open(this);
+    const place = (this.#options.room ?? answerRoom).open(this);
     place.onStalled(() => this.#fail("stopped in the middle of a long line, while others waited to be read"));
     return place;
   }

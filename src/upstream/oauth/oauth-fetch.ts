@@ -1,5 +1,6 @@
 import { isIP } from "node:net";
 import type { FetchLike } from "@modelcontextprotocol/client";
+import { answerRoom } from "../../core/answer-room.ts";
 import { plainText } from "../relayed-text.ts";
 import { readBody } from "../remote/read-body.ts";
 import { createServerFetch, type Endpoint, mediaTypeOf, withBody } from "../remote/server-fetch.ts";
@@ -24,7 +25,11 @@ export function createOAuthFetch(endpoint: Endpoint, signal?: AbortSignal): Fetc
     const signals = [AbortSignal.timeout(TIMEOUT_MS), signal, init.signal ?? undefined];
     const any = AbortSignal.any(signals.filter((one) => one !== undefined));
     const response = await send(url, { ...init, signal: any });
-    const { text, end, place } = await readBody(response, MAX_BYTES, { owner: endpoint, signal: any });
+    const { text, end, place } = await readBody(response, MAX_BYTES, {
+      room: answerRoom,
+      owner: endpoint,
+      signal: any,
+    });
     place?.leave();
     if (end !== "whole")
       throw new ForbiddenAddress(`${url.origin} answered with more than ${MAX_BYTES} bytes`);

@@ -1,5 +1,5 @@
 import type { ReadableStreamDefaultReader } from "node:stream/web";
-import { answerRoom, SMALL_BYTES } from "../../core/answer-room.ts";
+import { SMALL_BYTES } from "../../core/answer-room.ts";
 import { LineSplitter } from "../../core/lines.ts";
 import type { Place } from "../../core/room.ts";
 import { createTurns } from "../../core/turns.ts";
@@ -64,7 +64,7 @@ async function* renderEvents(
   const limit = new UnaskedLimit();
   const unify = createNewlines();
   const decoder = new TextDecoder();
-  const { owner, signal } = filter.reader;
+  const { room, owner, signal } = filter.reader;
   let data: string[] = [];
   let fields: string[] = [];
   let isMessage = true;
@@ -76,7 +76,7 @@ async function* renderEvents(
   const count = (toBytes: number) => {
     if (toBytes <= SMALL_BYTES) return undefined;
     if (place === undefined) {
-      place = answerRoom.open(owner);
+      place = room.open(owner);
       place.onStalled(() => {
         isStalled = true;
         stop();

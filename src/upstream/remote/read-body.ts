@@ -1,8 +1,9 @@
-import { answerRoom, SMALL_BYTES } from "../../core/answer-room.ts";
-import type { Place } from "../../core/room.ts";
+import { SMALL_BYTES } from "../../core/answer-room.ts";
+import type { Place, Room } from "../../core/room.ts";
 
-/** Who waits for what comes in, and until when. */
+/** Who waits for what comes in, until when, and what is counted where. */
 export interface Reader {
+  readonly room: Room;
   readonly owner: unknown;
   readonly signal: AbortSignal;
 }
@@ -27,7 +28,7 @@ export async function readBody(response: Response, maxBytes: number, reader: Rea
   if (length !== undefined && length <= SMALL_BYTES && length <= maxBytes) {
     return { text: await response.text(), bytes: length, end: "whole", place: undefined };
   }
-  const { owner, signal } = reader;
+  const { room, owner, signal } = reader;
   const body = response.body?.getReader();
   const chunks: Uint8Array[] = [];
   let place: Place | undefined;
@@ -37,7 +38,7 @@ export async function readBody(response: Response, maxBytes: number, reader: Rea
   const count = async (toBytes: number) => {
     if (toBytes <= SMALL_BYTES) return;
     if (place === undefined) {
-      place = answerRoom.open(owner);
+      place = room.open(owner);
       place.onStalled(() => {
         end = "stalled";
         stop();
@@ -48,11 +49,11 @@ export async function readBody(response: Response, maxBytes: number, reader: Rea
   try {
     if (length !== undefined && length <= maxBytes) await count(length);
     for (let part = await body?.read(); part?.done === false; part = await body?.read()) {
-      const room = maxBytes - bytes;
+      const left = maxBytes - bytes;
       const { value } = part;
-      chunks.push(value.length > room ? value.subarray(0, room) : value);
-      bytes += Math.min(value.length, room);
-      if (value.length > room) {
+      chunks.push(value.length > left ? value.subarray(0, left) : value);
+      bytes += Math.min(value.length, left);
+      if (value.length > left) {
         end = "cut";
         stop();
         break;

@@ -8,7 +8,7 @@ import {
   type Transport,
   type TransportSendOptions,
 } from "@modelcontextprotocol/client";
-import type { Claim } from "../../core/answer-room.ts";
+import { answerRoom, type Claim } from "../../core/answer-room.ts";
 import type { BridgeError } from "../../core/errors.ts";
 import { withDeadline } from "../../core/lifecycle.ts";
 import type { Place } from "../../core/room.ts";
@@ -277,7 +277,11 @@ export class RemoteTransport implements Transport {
       request: key,
       isHandshake: () => this.#isHandshake,
       standIns: this.#standIns,
-      reader: { owner: pending?.claim?.owner ?? this, signal: pending?.abort.signal ?? this.#over.signal },
+      reader: {
+        room: answerRoom,
+        owner: pending?.claim?.owner ?? this,
+        signal: pending?.abort.signal ?? this.#over.signal,
+      },
       onBadText: this.#options.onBadText,
       onOverflow: () => this.#onOverflow(),
     });
