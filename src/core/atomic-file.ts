@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { BigIntStats } from "node:fs";
-import { chown, link, lstat, open, readdir, rename, rm } from "node:fs/promises";
+import { chown, link, lstat, open, readdir, rename, rm, unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fateOf, ownIdentity } from "./process-identity.ts";
 
@@ -76,7 +76,7 @@ export async function replaceFile(
 /** Removes a file for good: it does not come back after a crash. Resolves with whether there was one. */
 export async function removeFile(path: string): Promise<boolean> {
   try {
-    await rm(path);
+    await unlink(path); // `rm` says EFAULT of a file that is immutable
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return false;
     throw error;

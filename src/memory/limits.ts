@@ -19,5 +19,7 @@ export const LEASE_MS = 60_000;
 export const HOLD_WAIT_MS = 8000;
 /** Of one session. */
 export const MAX_WAITING_HOLDS = 64;
+/** Of one session too: each has a lock on the disk and a timer. */
+export const MAX_HOLDS = 128;
 /** A frame has room for this many bytes of escaped text beside what else it says. */
 export const MAX_ESCAPED_BYTES = 32 * 1024 * 1024 - 256 * 1024;

@@ -15,7 +15,7 @@ import type {
 import { checkKey, checkMetadata, checkValue } from "./checks.ts";
 import { refuse } from "./faults.ts";
 import { type Kept, lockSubject, type Subject, withSubject } from "./kept.ts";
-import { MAX_WAITING_HOLDS } from "./limits.ts";
+import { MAX_HOLDS, MAX_WAITING_HOLDS } from "./limits.ts";
 import type { Held } from "./locks.ts";
 import { type OpenUploads, Upload } from "./projects/upload.ts";
 import { describe, type StoredMemory } from "./store.ts";
@@ -149,6 +149,11 @@ export class SessionMemory implements HostMemory {
     if (this.#waiting >= MAX_WAITING_HOLDS) {
       throw new BridgeError("LIMIT_EXCEEDED", `${MAX_WAITING_HOLDS} updates of this session wait already`, {
         hint: "Wait for some of them before you begin more.",
+      });
+    }
+    if (this.#holds.size + this.#waiting >= MAX_HOLDS) {
+      throw new BridgeError("LIMIT_EXCEEDED", `this session holds ${MAX_HOLDS} memories already`, {
+        hint: "End some of the updates before you begin more.",
       });
     }
     this.#waiting += 1;

@@ -299,7 +299,9 @@ describe("paths", () => {
   });
 
   test("HOST-14: takes no relative home, which would be another one in each folder", () => {
-    expect(() => resolveHomeDir({ HOME: "relative" })).toThrow('HOME is "relative": expected an absolute path');
+    expect(() => resolveHomeDir({ HOME: "relative" })).toThrow(
+      'HOME is "relative": expected an absolute path',
+    );
   });
 });
 

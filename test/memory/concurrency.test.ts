@@ -1,4 +1,4 @@
-import { expect, test } from "bun:test";
+import { expect, setSystemTime, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { patient } from "../helpers/patient.ts";
@@ -93,6 +93,38 @@ test("more than 64 that wait in one session are refused", async () => {
   await session.release({ lease });
   expect(readdirSync(state.path)).toEqual(["user_tools"]);
 });
+
+test("EXH-13: one session holds no more than 128 memories at once", async () => {
+  using state = createStateDir();
+  const [session, other] = [openSession(state.path), openSession(state.path)];
+  for (let n = 0; n < 128; n++) await session.holdMemory(`k${n}`, signal);
+  expect(await failureOf(session.holdMemory("more", signal))).toStartWith(
+    "LIMIT_EXCEEDED: this session holds 128",
+  );
+  expect(await failureOf(session.holdTools(signal))).toStartWith("LIMIT_EXCEEDED");
+  await save(other, "more", 1);
+  await session.releaseAll();
+  await session.holdMemory("more", signal);
+  await session.releaseAll();
+  expect(readdirSync(state.path)).toEqual(["user_tools"]);
+});
+
+test.each([86_400_000, -86_400_000])(
+  "HOST-11: a clock that is set by %i ms while something is held takes it from nobody",
+  async (jumpMs) => {
+    using state = createStateDir();
+    const [one, other] = [openSession(state.path), openSession(state.path, { waitMs: 50 })];
+    const { lease } = await one.holdMemory("k", signal);
+    setSystemTime(new Date(Date.now() + jumpMs));
+    try {
+      expect(await failureOf(save(other, "k", "stolen"))).toStartWith("MEMORY_UNAVAILABLE");
+      await one.commitMemory({ lease, value: "1" }, signal);
+      expect((await other.loadMemory("k", signal))?.value).toBe("1");
+    } finally {
+      setSystemTime();
+    }
+  },
+);
 
 test("leases are of use to their own session alone, and for what they are on", async () => {
   using state = createStateDir();
