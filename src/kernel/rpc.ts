@@ -5,8 +5,11 @@ import { memoryRequests } from "./rpc-memory.ts";
 
 const MAX_FOUND = 1000;
 const MAX_ARGUMENTS = 256;
+/** A server may give its tools names of any length; one with a longer name is left out of its list. */
+const MAX_TOOL_NAME_CHARS = 16_384;
 
 const name = z.string().min(1).max(256);
+const toolName = z.string().min(1).max(MAX_TOOL_NAME_CHARS);
 const words = z.string().max(1000);
 const limit = z.int().min(1).max(MAX_FOUND);
 const server = z.object({ server: name });
@@ -25,12 +28,12 @@ const requestSchema = z.discriminatedUnion("method", [
   z.object({ method: z.literal("servers"), params: z.object({}) }),
   z.object({ method: z.literal("tools"), params: server }),
   z.object({ method: z.literal("tool_docs"), params: server }),
-  z.object({ method: z.literal("check_tool"), params: z.object({ server: name, tool: name }) }),
+  z.object({ method: z.literal("check_tool"), params: z.object({ server: name, tool: toolName }) }),
   z.object({
     method: z.literal("call_tool"),
     params: z.object({
       server: name,
-      tool: name,
+      tool: toolName,
       arguments: toolArguments,
       timeout: z.number().positive().nullable(),
     }),

@@ -7,6 +7,8 @@ const MAX_TOOLS = 10_000;
 /** Characters of JSON of all tools of one server together. */
 const MAX_LIST_CHARS = 16 * 1024 ** 2;
 const MAX_DESCRIPTION_CHARS = 20_000;
+/** What Python can call. */
+const MAX_NAME_CHARS = 16_384;
 
 /** A tool as its server defines it, checked and bounded. */
 export type ToolDefinition = Omit<ToolSummary, "alias">;
@@ -16,7 +18,7 @@ const schema = z.record(z.string(), z.unknown());
 
 /** Read leniently: what is wrong is left out, and a tool is refused only when it has no name. */
 const toolSchema = z.object({
-  name: z.string().min(1),
+  name: z.string().min(1).max(MAX_NAME_CHARS),
   description: z.string().catch(""),
   inputSchema: schema.catch({ type: "object" }),
   outputSchema: schema.optional().catch(undefined),

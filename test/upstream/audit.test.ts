@@ -296,6 +296,7 @@ describe("a line", () => {
     );
     expect(line).toMatch(/^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]*\n$/u);
     expect(JSON.parse(line)).toMatchObject({ server: hostile, tool: hostile, request: hostile });
+    expect(renderAuditLine({ ...ENTRY, tool: "n".repeat(1e6) }, "hash").length).toBeLessThan(1300);
   });
 
   test("is one line of JSON", () => {

@@ -5,6 +5,8 @@ import { SECRET_NAME } from "../../core/secrets.ts";
 import type { Mask } from "../mask.ts";
 import { isPlainObject, maskArguments } from "../masked-arguments.ts";
 
+/** What is longer was given by a server that wants older lines out of the file. */
+const MAX_NAME_CHARS = 1000;
 const MASKING = { maxTextChars: 300, secretName: SECRET_NAME };
 
 /** How a call ended. `refused`: by a policy, before the server heard of it. */
@@ -51,9 +53,9 @@ export function renderAuditLine(entry: AuditEntry, how: "hash" | "masked"): stri
     session: session.sessionId,
     request: requestId,
     execution: executionId,
-    server,
+    server: cut(server),
     method: tool === undefined ? method : undefined,
-    tool,
+    tool: tool === undefined ? undefined : cut(tool),
     ...describeArguments(entry, how),
     outcome,
     code,
@@ -62,6 +64,10 @@ export function renderAuditLine(entry: AuditEntry, how: "hash" | "masked"): stri
     ms: Math.round(ms * 100) / 100,
   });
   return `${escapeUnprintable(line)}\n`; // who reads it does so in a terminal
+}
+
+function cut(name: string): string {
+  return name.length > MAX_NAME_CHARS ? `${name.slice(0, MAX_NAME_CHARS).toWellFormed()}…` : name;
 }
 
 function describeArguments({ arguments: args, mask }: AuditEntry, how: "hash" | "masked") {
