@@ -178,11 +178,11 @@ export class McpClientPeer implements RunClient {
   }
 
   #forgetLater(run: ClientRun, answer: Promise<ToolAnswer>): void {
-    const end = (chars: number) => this.#suspended.end(this.#callerId, run.token, chars);
-    answer.then(
-      (made) => end(charsOf(made)),
-      () => end(0),
-    );
+    const end = (made?: ToolAnswer) => {
+      // Else it was never kept.
+      if (run.isNamed) this.#suspended.end(this.#callerId, run.token, made === undefined ? 0 : charsOf(made));
+    };
+    answer.then(end, () => end());
   }
 
   /**

@@ -22,8 +22,7 @@ interface Question {
  * run's `token`, while the program goes on.
  */
 export class ClientRun {
-  /** Not to be guessed: who has it may answer for the client. */
-  readonly token = randomBytes(18).toString("base64url");
+  #token: string | undefined;
   readonly #abort = new AbortController();
   readonly #questions = new Map<string, Question>();
   #asked = 0;
@@ -32,6 +31,17 @@ export class ClientRun {
   #onQuestion = () => {};
   #context: ServerContext | undefined;
   #progress: ProgressStream | undefined;
+
+  /** Not to be guessed: who has it may answer for the client. Most runs ask nothing and need none. */
+  get token(): string {
+    this.#token ??= randomBytes(18).toString("base64url");
+    return this.#token;
+  }
+
+  /** Whether the run has one. */
+  get isNamed(): boolean {
+    return this.#token !== undefined;
+  }
 
   /** Aborts when a request that waits for the run is cancelled. */
   get signal(): AbortSignal {

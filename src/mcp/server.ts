@@ -8,7 +8,7 @@ import {
 import { renderError, toBridgeError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import { createShortId, currentRun, withinRun } from "../core/run-context.ts";
-import { type Tracing, traced } from "../core/tracing.ts";
+import { type Span, type Tracing, traced } from "../core/tracing.ts";
 import type { McpClientPeer } from "./client-peer.ts";
 import { ListedTool, NO_SERVERS, type ServerNames } from "./listed-tool.ts";
 import type { PythonRunner } from "./python-runner.ts";
@@ -67,19 +67,21 @@ export function createServer(runner: PythonRunner, options: ServerOptions): McpS
   );
   options.peer.attach(server, options.log.level);
   const tool = options.tool ?? listTool(server, options);
-  server.registerTool(RUN_PYTHON, { inputSchema: ANY_INPUT }, (raw, context) =>
+  const { tracing, peer } = options;
+  server.registerTool(RUN_PYTHON, { inputSchema: ANY_INPUT }, (raw, context) => {
+    const run = async (span?: Span) => {
+      const answer = await runPython(runner, options, () => inputOf(options.defaults).parse(raw), context);
+      if ("isError" in answer && answer.isError === true) span?.fail("tool_error");
+      if (!("structuredContent" in answer)) return answer;
+      const made = answer as ToolAnswer;
+      const isHeld = options.unread?.hold(context.mcpReq.id, charsOf(made)) ?? true;
+      return isHeld ? made : withoutImages(made);
+    };
     // Over HTTP the request has a name already; over stdio it gets one here.
-    withinRun({ requestId: currentRun().requestId ?? createShortId() }, () =>
-      traced(options.tracing, describeRequestSpan(context, options.peer.revision()), async (span) => {
-        const answer = await runPython(runner, options, () => inputOf(options.defaults).parse(raw), context);
-        if ("isError" in answer && answer.isError === true) span?.fail("tool_error");
-        if (!("structuredContent" in answer)) return answer;
-        const made = answer as ToolAnswer;
-        const isHeld = options.unread?.hold(context.mcpReq.id, charsOf(made)) ?? true;
-        return isHeld ? made : withoutImages(made);
-      }),
-    ),
-  );
+    return withinRun({ requestId: currentRun().requestId ?? createShortId() }, () =>
+      tracing === undefined ? run() : traced(tracing, describeRequestSpan(context, peer.revision()), run),
+    );
+  });
   // In place of the SDK's own, which has no time to find out what the description is.
   server.server.setRequestHandler("tools/list", async () => {
     const inputSchema = { type: "object" as const, ...inputOf(options.defaults).jsonSchema };

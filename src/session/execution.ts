@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { untilAborted } from "../core/lifecycle.ts";
 import type { Cell, ExecutionEnd, Kernel } from "../kernel/kernel.ts";
 import type { TimeLimit } from "./time-limit.ts";
 
@@ -29,14 +28,11 @@ export interface ExecutionLimits {
  */
 export async function runCell(kernel: Kernel, cell: Cell, limits: ExecutionLimits): Promise<ExecutionRun> {
   const ending = kernel.execute(cell);
-  const timeout = Promise.withResolvers<"timeout">();
-  const forget = limits.time.whenOver(() => timeout.resolve("timeout"));
-  const first = await untilAborted(Promise.race([ending, timeout.promise]), limits.signal);
-  forget();
+  const first = await firstOf(ending, limits);
   if (typeof first === "object") return { end: first, cut: undefined };
 
   limits.onCut();
-  const cut = first ?? "cancelled";
+  const cut = first;
   kernel.interrupt(cell.id);
   const interrupted = await Promise.race([ending, sleep(INTERRUPT_GRACE_MS, undefined, { ref: false })]);
   if (interrupted !== undefined) return { end: interrupted, cut };
@@ -46,4 +42,23 @@ export async function runCell(kernel: Kernel, cell: Cell, limits: ExecutionLimit
     await kernel.close(); // the supervisor does not answer: the container goes
   }
   return { end: await ending, cut };
+}
+
+/** Resolves with the end of the cell, or with why that is not waited for. */
+async function firstOf(
+  ending: Promise<ExecutionEnd>,
+  { time, signal }: ExecutionLimits,
+): Promise<ExecutionEnd | "timeout" | "cancelled"> {
+  const first = Promise.withResolvers<ExecutionEnd | "timeout" | "cancelled">();
+  void ending.then(first.resolve);
+  const forget = time.whenOver(() => first.resolve("timeout"));
+  const cancel = () => first.resolve("cancelled");
+  if (signal.aborted) cancel();
+  signal.addEventListener("abort", cancel, { once: true });
+  try {
+    return await first.promise;
+  } finally {
+    forget();
+    signal.removeEventListener("abort", cancel);
+  }
 }

@@ -35,7 +35,7 @@ export class JobQueue {
     this.#waiting += 1;
     this.#bytes += bytes;
     try {
-      await untilAborted(before, signal);
+      if (this.#waiting > 1) await untilAborted(before, signal); // else nobody is before it
       if (signal.aborted) throw new BridgeError("CANCELLED", "the call was cancelled before its code ran");
       return await job();
     } finally {

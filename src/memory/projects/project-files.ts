@@ -11,6 +11,7 @@ import type { Usage } from "../usage.ts";
 import type { EntryFiles } from "./entry-files.ts";
 import { Folder } from "./folder.ts";
 import { parseProjectPath } from "./paths.ts";
+import { Stamp } from "./stamp.ts";
 import { describeFile, readTree, versionOf } from "./tree.ts";
 
 /** What others than this process change is seen after this at the latest, or after 20 times of what looking takes. */
@@ -28,6 +29,7 @@ export class ProjectFiles {
   readonly #usage: Usage;
   readonly #entries: EntryFiles;
   readonly #locks: Locks;
+  readonly #stamp: Stamp;
   #known:
     | {
         readonly list: ProjectList;
@@ -42,6 +44,7 @@ export class ProjectFiles {
     this.#locks = locks;
     this.#usage = usage;
     this.#entries = entries;
+    this.#stamp = new Stamp(root);
   }
 
   /** "" where nothing is kept; see {@link readTree}. Cheap: the folder is looked through again only now and then. */
@@ -50,25 +53,14 @@ export class ProjectFiles {
     const isFresh =
       known?.changes === this.#usage.changes &&
       performance.now() < known.until &&
-      known.stamp === (await this.#stamp());
+      known.stamp === (await this.#stamp.take());
     return isFresh ? known.list.state : (await this.list()).state;
-  }
-
-  /** Changes at once with what another bridge saves: a memory, a tool, a file at the top. */
-  async #stamp(): Promise<string> {
-    const { projects, memories, toolsFile } = this.#root;
-    const facts = [projects, memories, toolsFile].map((path) =>
-      lstat(path, { bigint: true }).catch(() => undefined),
-    );
-    return (await Promise.all(facts))
-      .map((one) => (one === undefined ? "-" : `${one.ino}-${one.mtimeNs}`))
-      .join();
   }
 
   async list(): Promise<ProjectList> {
     const { changes } = this.#usage;
     const startedAt = performance.now();
-    const stamp = await this.#stamp();
+    const stamp = await this.#stamp.take();
     const list = (await this.#root.check()) ? await readTree(this.#root.projects) : NOTHING;
     const now = performance.now();
     this.#known = { list, changes, stamp, until: now + Math.max(MAX_AGE_MS, (now - startedAt) * MAX_SHARE) };
