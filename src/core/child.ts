@@ -148,9 +148,9 @@ class RunningChild implements Child {
     return takeTurns<Uint8Array>(this.#child.stdout);
   }
 
-  async write(bytes: Uint8Array | string): Promise<void> {
-    if (!this.#child.stdin.writable) throw new Error("the process has ended");
-    await this.#stdin.write(bytes);
+  write(bytes: Uint8Array | string): Promise<void> {
+    if (!this.#child.stdin.writable) return Promise.reject(new Error("the process has ended"));
+    return this.#stdin.write(bytes);
   }
 
   endInput(): void {

@@ -17,10 +17,22 @@ export function createTurns(): () => Promise<void> | undefined {
 }
 
 /** Passes on what `source` gives, which may never pause, and lets everything else have its turn. */
-export async function* takeTurns<T>(source: AsyncIterable<T>): AsyncGenerator<T, void, undefined> {
-  const turn = createTurns();
-  for await (const piece of source) {
-    yield piece;
-    await turn();
-  }
+export function takeTurns<T>(source: AsyncIterable<T>): AsyncIterable<T> {
+  return {
+    // Not a generator around another: each piece would cost three promises more.
+    [Symbol.asyncIterator]() {
+      const pieces = source[Symbol.asyncIterator]();
+      const turn = createTurns();
+      return {
+        next() {
+          const pause = turn();
+          return pause === undefined ? pieces.next() : pause.then(() => pieces.next());
+        },
+        async return() {
+          await pieces.return?.();
+          return { done: true, value: undefined };
+        },
+      };
+    },
+  };
 }

@@ -231,8 +231,8 @@ class FrameKernel implements Kernel {
     return this.close();
   }
 
-  async #send(line: string): Promise<void> {
-    await this.#options.sandbox.write(line).catch(() => undefined); // gone: #read reports it
+  #send(line: string): Promise<void> {
+    return this.#options.sandbox.write(line).catch(() => undefined); // gone: #read reports it
   }
 
   async #read(): Promise<void> {

@@ -67,7 +67,7 @@ export class CallWatch {
       events.emit({ kind: "upstream-called", ...call, startedAtMs: at, durationMs: ms, ...session });
     };
     this.#admit(record);
-    return traced(tracing, { name: facts.method, kind: "client" }, async (span) => {
+    const made = async (span?: Span) => {
       try {
         const result = await work();
         const isError = (result as { readonly isError?: unknown }).isError === true;
@@ -81,7 +81,10 @@ export class CallWatch {
       } finally {
         describeCall(span, facts, session); // by now names are put right
       }
-    });
+    };
+    return await (tracing === undefined
+      ? made()
+      : traced(tracing, { name: facts.method, kind: "client" }, made));
   }
 
   /** A loop that goes on all the same is written down once. */

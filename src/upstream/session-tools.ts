@@ -86,7 +86,8 @@ export function createSessionTools({
     work: (live: LiveServer, definition: ServerDefinition) => Promise<T>,
     { onFound, asked = peer() }: UseOptions = {},
   ): Promise<T> => {
-    const definition = await find(name, signal);
+    // Nothing is waited for that is there: each wait costs the call as much as what it does between two.
+    const definition = registry.findUsable(name) ?? (await find(name, signal));
     onFound?.(definition);
     const unusable = explainUnusable(definition, home);
     if (unusable !== undefined) throw notUsable(definition, unusable);
