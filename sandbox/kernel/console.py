@@ -7,6 +7,7 @@ import codecs
 import fcntl
 import io
 import os
+import resource
 import sys
 
 TYPE_CHECKING = False
@@ -94,7 +95,9 @@ class Console:
 
     def __init__(self, has_stdin: bool = False) -> None:
         codecs.register_error(ERRORS, _replace_surrogates)
-        self.spares = {fd: fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, HIGH) for fd in (1, 2)}
+        most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        high = HIGH if most > 2 * HIGH else most // 2
+        self.spares = {fd: fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, high) for fd in (1, 2)}
         self.has_stdin = has_stdin
         self.stdin = self._open_input()
         self.stdout = self._open(1, "<stdout>")

@@ -6,6 +6,7 @@ import { type BridgeEvents, createBridgeEvents } from "../core/bridge-events.ts"
 import { LOCAL_CALLER } from "../core/caller.ts";
 import { type Closable, Scope } from "../core/lifecycle.ts";
 import type { Log } from "../core/log.ts";
+import { readOwnLimits, scarcityOf } from "../core/own-limits.ts";
 import { outsideRuns } from "../core/run-context.ts";
 import { VERSION } from "../core/version.ts";
 import type { HttpRoutes } from "../mcp/http/http-env.ts";
@@ -78,6 +79,12 @@ export interface Bridge extends Closable {
  */
 export function createBridge(config: Config, { log, selfPath }: BridgeOptions): Bridge {
   const scope = new Scope(CLOSE_DEADLINE_MS);
+  const scarcity = scarcityOf(readOwnLimits());
+  if (scarcity !== undefined) {
+    log.warning(`this process ${scarcity.what}: what needs more will fail`, {
+      allow_more_by: scarcity.command,
+    });
+  }
   const events = createBridgeEvents((error) =>
     log.error("could not take note of an event", { error: String(error) }),
   );

@@ -8,6 +8,7 @@ import { PROJECTS } from "../container/run-args.ts";
 import { BridgeError } from "../core/errors.ts";
 import { untilAborted } from "../core/lifecycle.ts";
 import type { Log } from "../core/log.ts";
+import { readOwnLimits, scarcityOf } from "../core/own-limits.ts";
 import { HEIR_COMMAND, SANDBOX_COMMAND } from "../kernel/command.ts";
 import type { KernelEvents } from "../kernel/kernel.ts";
 import type { SandboxSettings } from "../kernel/protocol.ts";
@@ -221,6 +222,9 @@ export class KernelLauncher implements KernelSource {
 
   #explainHint({ info }: ContainerEngine): string {
     const { image, ociRuntime } = this.#options.config;
+    const scarcity = scarcityOf(readOwnLimits());
+    if (scarcity !== undefined)
+      return `sandpy ${scarcity.what}, which may be the reason; where it is started: ${scarcity.command}`;
     if (ociRuntime !== undefined) {
       const run = info.engine === "podman" ? `--runtime ${ociRuntime} run` : `run --runtime ${ociRuntime}`;
       return `MCP_BRIDGE_OCI_RUNTIME is "${ociRuntime}": unset it, or try: ${info.engine} ${run} --rm ${image} true`;

@@ -2,6 +2,7 @@ import { BoundedText } from "../core/bounded-text.ts";
 import { type Child, startChild } from "../core/child.ts";
 import { BridgeError } from "../core/errors.ts";
 import { startHeir } from "../core/heir.ts";
+import { readOwnLimits, scarcityOf } from "../core/own-limits.ts";
 
 const MAX_STDOUT_CHARS = 1 << 20;
 
@@ -74,9 +75,19 @@ export async function startClient(client: {
     const reason = error instanceof Error ? error.message : String(error);
     throw new BridgeError("ENGINE_FAILED", `"${executable}" could not be started: ${reason}`, {
       cause: error,
-      hint: "Check that the container engine is installed and may be run by this user.",
+      hint: hintFor(error),
     });
   }
+}
+
+function hintFor(error: unknown): string {
+  const { code = "" } = error as NodeJS.ErrnoException;
+  if (!["EMFILE", "ENFILE", "EAGAIN", "ENOMEM"].includes(code))
+    return "Check that the container engine is installed and may be run by this user.";
+  const scarcity = scarcityOf(readOwnLimits());
+  const command =
+    scarcity === undefined ? "" : ` sandpy ${scarcity.what}; where it is started: ${scarcity.command}`;
+  return `The system has no more files or processes for sandpy.${command}`;
 }
 
 /** The last line that is not empty, control characters taken out: it goes into messages. */

@@ -3,7 +3,7 @@ import { type BridgeError, toBridgeError } from "../../core/errors.ts";
 import type { Log } from "../../core/log.ts";
 import { examineEngines } from "./engine-findings.ts";
 import { CHECKS, type CheckName, type Finding, findingOf } from "./finding.ts";
-import { describeVersions, examineHome, examineStateDir } from "./machine-findings.ts";
+import { describeOwnLimits, describeVersions, examineHome, examineStateDir } from "./machine-findings.ts";
 import { examineSandbox, sandboxFailure } from "./sandbox-examination.ts";
 import { examineServers } from "./server-findings.ts";
 
@@ -27,7 +27,7 @@ export interface Patient {
 export async function examine(patient: Patient, signal: AbortSignal): Promise<readonly Finding[]> {
   const { config } = patient;
   const parts = await Promise.all([
-    [describeVersions(config), settingsFinding(patient)],
+    [describeVersions(config), describeOwnLimits(), settingsFinding(patient)],
     examinePart("home", async () => [await examineHome(config)], signal),
     examinePart("engine", (limit) => examineEngineAndSandbox(patient, limit), signal),
     examinePart("servers", () => examineServers(config, patient), signal),

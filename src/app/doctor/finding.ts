@@ -4,6 +4,7 @@ import type { BridgeError } from "../../core/errors.ts";
 export const CHECKS = [
   "versions",
   "home",
+  "own-limits",
   "settings",
   "engine",
   "rootless",

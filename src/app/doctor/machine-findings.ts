@@ -4,6 +4,7 @@ import { release } from "node:os";
 import { dirname, isAbsolute } from "node:path";
 import type { Config } from "../../config/config.ts";
 import { shortenHome } from "../../core/home-path.ts";
+import { type OwnLimits, readOwnLimits, scarcityOf } from "../../core/own-limits.ts";
 import { shellPath } from "../../core/shell-word.ts";
 import { COMMIT, VERSION } from "../../core/version.ts";
 import type { Finding } from "./finding.ts";
@@ -29,6 +30,27 @@ export function describeVersions({ platform }: Pick<Config, "platform">): Findin
     found: `sandpy ${VERSION} (${COMMIT}), bun ${facts.bun}, ${platform} ${facts.osRelease} ${facts.arch}`,
     facts,
   };
+}
+
+/** What sandpy itself may have: each sandbox, server and client takes some of it. */
+export function describeOwnLimits(): Finding {
+  const limits = readOwnLimits();
+  const scarcity = scarcityOf(limits);
+  const shown = ({ openFiles, processes }: OwnLimits) => [
+    openFiles === undefined ? [] : `${countOf(openFiles)} open files`,
+    processes === undefined ? [] : `${countOf(processes)} processes`,
+  ];
+  const check = "own-limits";
+  if (scarcity === undefined) {
+    const found = shown(limits).flat().join(", ") || "not known on this system";
+    return { check, status: "ok", found, facts: { ...limits } };
+  }
+  const { what, remedy, command } = scarcity;
+  return { check, status: "warning", found: `sandpy ${what}`, remedy, command, facts: { ...limits } };
+}
+
+function countOf(limit: number): string {
+  return limit === Number.MAX_SAFE_INTEGER ? "any number of" : String(limit);
 }
 
 /** The home directory: engines keep their images below it, and so do clients their settings. */

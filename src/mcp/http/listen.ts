@@ -1,6 +1,6 @@
 import { BridgeError } from "../../core/errors.ts";
 import type { Log } from "../../core/log.ts";
-import { openFilesLimit } from "../../core/open-files.ts";
+import { openFilesLimit } from "../../core/own-limits.ts";
 import { Gate } from "./gate/gate.ts";
 import { type ConnectionLimits, connectionLimits } from "./gate/limits.ts";
 import type { HttpApp } from "./http-env.ts";

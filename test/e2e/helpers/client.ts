@@ -4,6 +4,7 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { BINARY, bridgeEnv } from "./engine.ts";
 import { createHome, type TestHome } from "./home.ts";
+import { type Limits, underLimits } from "./limits.ts";
 
 const CALL_TIMEOUT_MS = 60_000;
 
@@ -43,6 +44,7 @@ export interface BridgeOptions {
   readonly args?: readonly string[];
   /** Where it runs: the home by default. */
   readonly cwd?: string;
+  readonly limits?: Limits;
   /** Which client, and what it speaks. */
   readonly protocol?: "2024-11-05" | "2025-11-25" | "2026-07-28";
 }
@@ -51,8 +53,7 @@ export interface BridgeOptions {
 export async function startBridge(options: BridgeOptions = {}): Promise<Bridge> {
   const home = options.home ?? createHome();
   const server = {
-    command: BINARY,
-    args: [...(options.args ?? [])],
+    ...underLimits(options.limits ?? {}, BINARY, options.args ?? []),
     env: bridgeEnv(home.path, options.env),
     cwd: options.cwd ?? home.path,
     stderr: "ignore" as const,

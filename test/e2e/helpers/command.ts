@@ -1,6 +1,7 @@
 import { runChild } from "../../../src/core/child.ts";
 import { BINARY, bridgeEnv } from "./engine.ts";
 import type { TestHome } from "./home.ts";
+import { type Limits, underLimits } from "./limits.ts";
 
 const TIMEOUT_MS = 60_000;
 const MAX_CHARS = 64 * 1024 ** 2;
@@ -12,6 +13,7 @@ export interface CommandOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** How long it may take; a minute by default. */
   readonly timeoutMs?: number;
+  readonly limits?: Limits;
 }
 
 export interface CommandResult {
@@ -23,11 +25,10 @@ export interface CommandResult {
 /** Runs the binary to its end, with nothing at its stdin. */
 export async function command(
   args: readonly string[],
-  { home, cwd = home.path, env, timeoutMs = TIMEOUT_MS }: CommandOptions,
+  { home, cwd = home.path, env, timeoutMs = TIMEOUT_MS, limits = {} }: CommandOptions,
 ): Promise<CommandResult> {
   const { code, stdout, stderr } = await runChild({
-    command: BINARY,
-    args,
+    ...underLimits(limits, BINARY, args),
     env: bridgeEnv(home.path, env),
     cwd,
     timeoutMs,

@@ -6,9 +6,9 @@ export function underLimits(
   limits: Limits,
   command: string,
   args: readonly string[],
-): { readonly command: string; readonly args: readonly string[] } {
+): { command: string; args: string[] } {
   const entries = Object.entries(limits);
-  if (entries.length === 0) return { command, args };
+  if (entries.length === 0) return { command, args: [...args] };
   const set = entries.map(([flag, value]) => `ulimit -${flag} ${value}`).join(" && ");
   return { command: "bash", args: ["-c", `${set} && exec "$0" "$@"`, command, ...args] };
 }

@@ -112,7 +112,7 @@ export class Gate {
     if (now - this.#saidAt < SAY_AGAIN_MS) return;
     this.#saidAt = now;
     const { total, perAddress } = this.#options.limits;
-    this.#options.log.warning("too many connections: those that wait longest without a request are cut", {
+    this.#options.log.warning("too many connections: those without a request are cut, or new ones", {
       from: source,
       open: this.#lanes.size,
       limit: isShareFull ? perAddress : total,
