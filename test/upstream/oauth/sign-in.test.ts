@@ -1,6 +1,14 @@
 import { describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { RemoteServer } from "../../../src/discovery/server-definition.ts";
@@ -249,6 +257,33 @@ describe("a sign-in to a hostile server", () => {
   });
 });
 
+/** A small disk in place of a folder. */
+function mountSmall(path: string): Disposable & { fill(): void } {
+  const args = ["-t", "tmpfs", "-o", "size=64k,mode=700", "tmpfs", path];
+  if (Bun.spawnSync(["mount", ...args], { stderr: "ignore" }).exitCode !== 0)
+    throw new Error("cannot mount a tmpfs");
+  return {
+    fill() {
+      expect(() => {
+        for (;;) appendFileSync(join(path, "filler"), Buffer.alloc(4096));
+      }).toThrow("ENOSPC");
+    },
+    [Symbol.dispose]: () => void Bun.spawnSync(["umount", "-l", path]),
+  };
+}
+
+const canMount = (() => {
+  if (process.getuid?.() !== 0 || process.platform !== "linux") return false;
+  using folder = createFolder();
+  try {
+    mountSmall(folder.path)[Symbol.dispose]();
+    return true;
+  } catch {
+    return false;
+  }
+})();
+if (!canMount) process.stderr.write("not run: a full disk, since only root can mount one\n");
+
 describe("a token that the server refuses", () => {
   const refreshes = (world: OAuthWorld) =>
     world.asked.filter((request) => request === "POST /token").length - 1;
@@ -318,6 +353,25 @@ describe("a token that the server refuses", () => {
     expect(await signIns.state(remote("web", world.url))).toEqual({ kind: "none" });
     expect(await signIns.signOut(remote("web", world.url))).toBe(false);
   });
+
+  test.skipIf(!canMount)(
+    "HOST-9: is refreshed on a full disk too, and what was issued counts on",
+    async () => {
+      await using world = await createOAuthWorld();
+      using folder = createFolder();
+      using disk = mountSmall(folder.path);
+      await signIn(world, folder.path);
+      await using rig = createRig([remote("web", world.url)], { dataDir: folder.path });
+      await add(rig);
+      const kept = folder.text();
+      disk.fill();
+      world.revokeTokens();
+
+      expect([await add(rig), await add(rig)]).toEqual([SUM, SUM]);
+      expect([refreshes(world), folder.text()]).toEqual([1, kept]);
+      expect(readdirSync(join(folder.path, "sign-ins"))).toHaveLength(1);
+    },
+  );
 
   test("is kept when the authorization server is away", async () => {
     using folder = createFolder();
