@@ -118,6 +118,15 @@ async function connectModern(server: Server, capabilities: object, decide: Decid
   return { pid: transport.pid ?? -1, client };
 }
 
+/** The client takes note of the end of its server. */
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
 const write = (name: string) =>
   `await mcp_files.write_file(path=${JSON.stringify(join(notes, name))}, content="x")`;
 const attempt = (statement: string) =>
@@ -246,6 +255,23 @@ task = asyncio.ensure_future(later())`);
       return text.includes("True");
     });
     expect(text).toContain(era === "initialize" ? "late {'n': 1}" : "and this client could not ask for it: ");
+  });
+
+  test("HOST-2: keeps the bridge from no end: at SIGTERM an open question makes no call", async () => {
+    const asked = Promise.withResolvers<void>();
+    await using bridge = await start(era, () => {
+      asked.resolve();
+      return new Promise(() => undefined);
+    });
+    bridge.python("await mcp_fx.wipe()").catch(() => undefined);
+    await asked.promise;
+
+    process.kill(bridge.pid, "SIGTERM");
+
+    await until("the bridge to end", () => !isRunning(bridge.pid), 20_000);
+    await until("the servers to end", () => livingWith(home.path).length === 0, 10_000);
+    await untilGone("the sandbox to go", async () => (await containersOf(bridge.pid)).length === 0);
+    expect(called()).toBe(0);
   });
 
   test("is not asked any more once the client has gone", async () => {

@@ -93,6 +93,17 @@ describe("a session", () => {
     await openSession(world);
   });
 
+  test("CLI-13: ends when nobody used it for its time, with its connection, and not while a run goes on", async () => {
+    await using world = startHttpWorld({ limits: { ttlMs: 800 } });
+    const going = world.post(run(1, "wait 2000"), await openSession(world));
+    const idle = await openSession(world);
+    await (await world.post(run(1, "value 1"), idle)).text();
+    await until("the end of the session", () => world.connections.includes("-alice"));
+    expect((await world.post({ id: 2, method: "ping" }, idle)).status).toBe(404);
+    const answer = await going;
+    expect([answer.status, (await answer.text()).includes("result")]).toEqual([200, true]);
+  });
+
   test("that was longest unused makes room for another, and one that is used does not", async () => {
     await using world = startHttpWorld({ limits: { perCaller: 3 } });
     const used = await openSession(world);
