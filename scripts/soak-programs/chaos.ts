@@ -62,14 +62,19 @@ async function killClient({ pid, random, tally }: ChaosOptions): Promise<void> {
 async function killMonitor({ pid, random, tally }: ChaosOptions): Promise<void> {
   const names = await containersOf(pid);
   if (names.length === 0) return;
-  const name = random.pick(names);
-  const monitor = readdirSync("/proc")
+  const monitor = monitorOf(random.pick(names));
+  if (monitor !== undefined) kill(monitor, "conmon", tally);
+}
+
+/** The process id of podman's monitor of the container with this name. */
+export function monitorOf(name: string): number | undefined {
+  const found = readdirSync("/proc")
     .filter((entry) => /^\d+$/.test(entry))
     .find((entry) => {
       const words = wordsOf(entry);
       return words[0]?.endsWith("conmon") === true && words.includes(name);
     });
-  if (monitor !== undefined) kill(Number(monitor), "conmon", tally);
+  return found === undefined ? undefined : Number(found);
 }
 
 async function restartRemote({ remote, random, tally }: ChaosOptions): Promise<void> {

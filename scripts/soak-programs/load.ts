@@ -29,12 +29,14 @@ export interface LoadOptions {
   readonly minutes: number;
   readonly sessions: number;
   readonly seed: number;
+  /** After which a sandbox that nobody uses is given back; 20 by default. */
+  readonly idleSeconds?: number;
   /** The engine, where it is ours to restart. */
   readonly daemon: Dockerd | undefined;
 }
 
 /** Mixed load on bridges over HTTP and stdio while all that they use is killed. Returns what came of it. */
-export async function soakUnderLoad({ minutes, sessions, seed, daemon }: LoadOptions) {
+export async function soakUnderLoad({ minutes, sessions, seed, idleSeconds = 20, daemon }: LoadOptions) {
   const tally = new Tally();
   // Each caller has memories of its own: who comes by token, and who starts a bridge here.
   const [byToken, byUser] = [new Ledger(), new Ledger()];
@@ -49,7 +51,7 @@ export async function soakUnderLoad({ minutes, sessions, seed, daemon }: LoadOpt
     MCP_BRIDGE_TIMEOUT: "15",
     MCP_BRIDGE_MAX_SESSIONS: "500",
     MCP_BRIDGE_MAX_SESSIONS_PER_CALLER: "500",
-    MCP_BRIDGE_RUNTIME_IDLE_TIMEOUT: "20",
+    MCP_BRIDGE_RUNTIME_IDLE_TIMEOUT: String(idleSeconds),
   };
   const served = await startServed(home, [], { ...env, MCP_BRIDGE_HTTP_TOKEN: TOKEN });
   const pid = served.child.pid;

@@ -21,8 +21,10 @@ export async function removeOrphans(run: RunCommand, signal: AbortSignal): Promi
     // Docker's names begin with a slash. One that is gone by now has no answer, and so no labels.
     const [, name = id, labels = ""] = /^\/?(\S+) (.*)/.exec(stdout) ?? [];
     if (!isOwnerGone(record(parseJson(labels)))) continue;
-    await ask("rm", "--force", "--volumes", id);
-    removed.push(name);
+    const remove = () => ask("rm", "--force", "--volumes", id);
+    // Podman fails the first time where its monitor was killed too, and only then knows that the container has ended.
+    const { code } = await remove();
+    if (code === 0 || (await remove()).code === 0) removed.push(name);
   }
   return removed;
 }

@@ -87,10 +87,14 @@ export class ClientSandbox implements Sandbox {
    * it. A client that has not created the container yet does so after the first removal, so it is tried again.
    */
   async #kill(budget: AbortSignal): Promise<void> {
+    let hasEnded = false;
     for (let tries = 0; tries < REMOVALS; tries += 1) {
-      await this.#ask(["rm", "--force", "--volumes", this.name], budget);
-      if (await this.#endsSoon()) return;
+      // Podman fails the first time where its monitor was killed, and only then knows that the container has ended.
+      const { code } = await this.#ask(["rm", "--force", "--volumes", this.name], budget);
+      hasEnded = await this.#endsSoon();
+      if (hasEnded && code === 0) return;
     }
+    if (hasEnded) return; // whether it is gone is asked for next
     // A client that stays is stuck: it goes, and what it may have made in its last moment goes after it.
     await this.#child.stop(0);
     await this.#ask(["rm", "--force", "--volumes", this.name], budget);

@@ -64,3 +64,39 @@ test.each(ENGINES)(
   },
   ENGINE_DEADLINE_MS,
 );
+
+test.skipIf(!ENGINES.includes("podman"))(
+  "HOST-10: removes what a killed bridge left where podman's monitor was killed with it",
+  async () => {
+    const { engine } = await detect({ engine: "podman" });
+    const container = `sandpy-orphan-unwatched-${process.pid}`;
+    const labels = renderLabels({ ...describeOwner(), pid: await endedProcess() });
+    const flags = Object.entries(labels).flatMap(([key, value]) => ["--label", `${key}=${value}`]);
+    const runtime = engine.info.ociRuntime === undefined ? [] : ["--runtime", engine.info.ociRuntime];
+    const limits = ["--ulimit", "nofile=1024:1024", "--ulimit", "nproc=512:512", "--network", "none"];
+    await runClient(
+      "podman",
+      ...runtime,
+      "run",
+      "--detach",
+      "--name",
+      container,
+      ...limits,
+      ...flags,
+      IMAGE,
+      "sleep",
+      "600",
+    );
+    const pids = await runClient(
+      "podman",
+      "inspect",
+      "--format",
+      "{{.State.ConmonPid}} {{.State.Pid}}",
+      container,
+    );
+    for (const pid of pids.trim().split(" ")) process.kill(Number(pid), "SIGKILL");
+    await engine.removeOrphans(neverAborted());
+    expect(await listContainers("podman", container)).toEqual([]);
+  },
+  ENGINE_DEADLINE_MS,
+);
