@@ -2,6 +2,7 @@
 import { expect, test } from "bun:test";
 import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { connectOlder, toolRun } from "../helpers/relay-rig.ts";
+import { until } from "../helpers/until.ts";
 import { createRig, scripted } from "../upstream/harness.ts";
 
 async function ask(params: object) {
@@ -72,4 +73,31 @@ test("passes no form on that fills the memory of the client", async () => {
 
   expect(seen).toEqual([]);
   expect(reply).toContain("it has more than 65536 characters");
+});
+
+test("EXH-19: passes on eight questions at once, and refuses more while they wait", async () => {
+  const asks = {
+    method: "elicitation/create",
+    params: { message: "?", requestedSchema: { type: "object", properties: {} } },
+  };
+  await using rig = createRig([scripted("fx", { tools: { ask: { asks } } })]);
+  const answered = Promise.withResolvers<void>();
+  let asked = 0;
+  const client = await connectOlder(rig, { elicitation: {} }, (each) =>
+    each.setRequestHandler(ElicitRequestSchema, async () => {
+      asked += 1;
+      await answered.promise;
+      return { action: "decline" as const };
+    }),
+  );
+  const replies: string[] = [];
+  const calls = Array.from({ length: 12 }, async () => {
+    replies.push(JSON.stringify(await client.callTool(toolRun("fx", "ask"))));
+  });
+  await until("the surplus to be refused", () => replies.length === 4 && asked === 8);
+  expect(replies.every((reply) => reply.includes("8 requests wait for the client already"))).toBe(true);
+  answered.resolve();
+  await Promise.all(calls);
+  expect([asked, replies.length]).toEqual([8, 12]);
+  await client.close();
 });

@@ -243,7 +243,7 @@ describe("a log", () => {
     expect(lines()[0]?.["lost"]).toBeGreaterThan(1000);
   });
 
-  test("takes no more than it can hold while the disk is slow", async () => {
+  test("EXH-19: takes no more than it can hold while the disk is slow", async () => {
     const audit = new AuditLog({ file, arguments: "hash", log: createLog("ERROR", () => undefined) });
     for (let count = 0; count < 12_000; count++) audit.record(ENTRY);
     await audit.close();

@@ -32,3 +32,11 @@ test("the newest 4 MiB of events are kept, and none that is larger", async () =>
     false,
   ]);
 });
+
+test("EXH-19: the newest 512 events are kept", async () => {
+  const events = new SessionEvents();
+  const ids: string[] = [];
+  for (let at = 0; at < 600; at += 1) ids.push(await events.storeEvent("s", message(1)));
+  const kept = await Promise.all(ids.map((id) => events.getStreamIdForEventId(id)));
+  expect(kept.map((streamId) => streamId !== undefined)).toEqual(ids.map((_, at) => at >= 600 - 512));
+});

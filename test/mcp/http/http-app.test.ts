@@ -241,7 +241,7 @@ describe("an answer", () => {
 });
 
 describe("open requests", () => {
-  test("are counted until their answer is read or dropped, for each caller", async () => {
+  test("EXH-19: are counted until their answer is read or dropped, for each caller", async () => {
     const streams: ReadableStreamDefaultController[] = [];
     const { post } = createWorld({
       endpoint: {
