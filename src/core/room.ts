@@ -14,6 +14,8 @@ export interface RoomOptions {
 
 /** Where the bytes of one message are counted. */
 export interface Place {
+  /** What is counted. */
+  readonly bytes: number;
   /**
    * Counts the message as one of at least so many bytes, before they are held; a promise where that has to wait. It rejects
    * with the reason of `signal` when that aborts, and nothing more is counted.
@@ -75,6 +77,9 @@ export class Room {
     if (own === undefined) this.#places.set(owner, new Set([place]));
     else own.add(place);
     return {
+      get bytes() {
+        return place.bytes;
+      },
       grow: (toBytes, signal) => this.#take(place, toBytes - place.bytes, signal),
       move: () => {
         place.hasMoved = true;

@@ -177,6 +177,7 @@ export class StdioTransport implements Transport {
             if (place !== undefined) await place.grow(length, signal); // to wait for nothing costs a short line much
             const isAsked = this.#receive(this.#decoder.decode(line.bytes), length, place);
             if (!isAsked) await this.#unasked.take(length);
+            if (signal.aborted) return; // what is left of a chunk may be half a million lines
           }
           place?.leave();
           place = undefined;

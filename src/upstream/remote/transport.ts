@@ -8,7 +8,7 @@ import {
   type Transport,
   type TransportSendOptions,
 } from "@modelcontextprotocol/client";
-import { answerRoom, type Claim } from "../../core/answer-room.ts";
+import { answerRoom } from "../../core/answer-room.ts";
 import type { BridgeError } from "../../core/errors.ts";
 import { withDeadline } from "../../core/lifecycle.ts";
 import type { Place } from "../../core/room.ts";
@@ -21,9 +21,11 @@ import { withTrace } from "../trace-meta.ts";
 import { guardAnswer } from "./answers.ts";
 import { OversizedEvent, UnreadAnswers } from "./faults.ts";
 import { ParamHeaders } from "./param-headers.ts";
+import type { Pending } from "./pending.ts";
 import { createReconnector } from "./reconnector.ts";
 import { answerIn, isRefused, isSessionUnknown, withPatience } from "./refusals.ts";
 import { SessionRenewal } from "./renewal.ts";
+import { RequestFlow } from "./request-flow.ts";
 import type { Endpoint } from "./server-fetch.ts";
 import { mediaTypeOf } from "./server-fetch.ts";
 import { StandIns } from "./stand-ins.ts";
@@ -58,17 +60,6 @@ export interface RemoteTransportOptions {
   readonly onAnswer: (response: Response, authorization: string | null) => void;
 }
 
-interface Pending {
-  readonly id: unknown;
-  readonly method: string;
-  readonly abort: AbortController;
-  readonly claim: Claim | undefined;
-  /** Its answer comes as a stream of events, which may go on after the request was sent. */
-  isStreamed: boolean;
-  /** Stops listening to the signal of whoever waits. */
-  forgetCaller?: () => void;
-}
-
 /**
  * The SDK's transports for servers that are reached by URL, with what they leave open: bodies are bounded, results keep
  * every digit, a request never waits for an answer that cannot come any more, and a session that the server has
@@ -91,6 +82,7 @@ export class RemoteTransport implements Transport {
   readonly #renewal: SessionRenewal;
   readonly #reconnector = createReconnector();
   readonly #paramHeaders = new ParamHeaders();
+  readonly #flow = new RequestFlow();
   #openAnswers = 0;
   #isModern = false;
   #isHandshake = true;
@@ -156,6 +148,7 @@ export class RemoteTransport implements Transport {
       abort: new AbortController(),
       claim: currentRun().claim,
       isStreamed: false,
+      answerBytes: undefined,
     };
     this.#pending.set(key, pending);
     const giveUp = () => this.#giveUp(key);
@@ -166,6 +159,7 @@ export class RemoteTransport implements Transport {
     try {
       if (this.#isHandshake) return await post();
       const { signal } = pending.abort;
+      if (this.hasPerRequestStream) await this.#enterFlow(pending, signal);
       await withPatience(signal, () => this.#sendInSession(message, signal, post));
     } catch (error) {
       this.#forget(key);
@@ -295,7 +289,11 @@ export class RemoteTransport implements Transport {
     let message = received;
     if ("id" in message && !("method" in message)) {
       const key = JSON.stringify(message["id"]);
-      if (place !== undefined) this.#pending.get(key)?.claim?.hold(place);
+      const answered = this.#pending.get(key);
+      if (place !== undefined && answered !== undefined) {
+        answered.claim?.hold(place);
+        answered.answerBytes = place.bytes;
+      } else if (answered !== undefined) answered.answerBytes = 0;
       if (this.#isModern) message = this.#complete(message, this.#pending.get(key)?.method);
       this.#forget(key);
     }
@@ -337,8 +335,18 @@ export class RemoteTransport implements Transport {
   }
 
   #forget(key: string): void {
-    this.#pending.get(key)?.forgetCaller?.();
+    const pending = this.#pending.get(key);
+    pending?.forgetCaller?.();
+    pending?.leaveFlow?.();
     this.#pending.delete(key);
+  }
+
+  async #enterFlow(pending: Pending, signal: AbortSignal): Promise<void> {
+    await this.#flow.enter(signal);
+    const leave = () => this.#flow.leave(pending.answerBytes);
+    if (signal.aborted) leave();
+    else pending.leaveFlow = leave;
+    signal.throwIfAborted();
   }
 
   #describe(error: unknown): unknown {
