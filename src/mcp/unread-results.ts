@@ -53,7 +53,7 @@ export class ResultRooms {
     room.chars += chars;
     return () => {
       room.chars -= chars;
-      if (room.chars === 0) this.#rooms.delete(callerId);
+      if (room.chars === 0 && this.#rooms.get(callerId) === room) this.#rooms.delete(callerId);
       if (room.chars > MAX_UNREAD_CHARS) return;
       for (const goOn of room.waiting) goOn();
       room.waiting.clear();
