@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { readlinkSync } from "node:fs";
+import { chmodSync, readlinkSync } from "node:fs";
+import { join } from "node:path";
 import { type Bridge, startBridge } from "./helpers/client.ts";
+import { command } from "./helpers/command.ts";
 import { containersOf, engine, flavour, isGvisor, runEngine } from "./helpers/engine.ts";
+import { createHome } from "./helpers/home.ts";
 
 let bridge: Bridge;
 beforeAll(async () => {
@@ -168,4 +171,30 @@ describe("the container", () => {
       ),
     ).toEqual([]);
   });
+});
+
+test("ISO-1 ISO-4 ISO-5 ISO-7: a job with --mount has all of it too, and of the host what was named", async () => {
+  using home = createHome();
+  home.write("shared/inside", "seen");
+  home.write("beside", "not seen");
+  chmodSync(home.path, 0o755);
+  const code = `import ctypes, json, os
+status = dict(line.split(':', 1) for line in open('/proc/self/status').read().splitlines() if ':' in line)
+writable = sorted(root for root, dirs, files in os.walk('/') if not root.startswith(('/proc', '/sys', '/dev')) and os.access(root, os.W_OK))
+print(json.dumps([
+    open('/data/inside').read(), os.path.exists(${JSON.stringify(join(home.path, "beside"))}), writable,
+    [line.split(':')[0].strip() for line in open('/proc/net/dev').read().splitlines()[2:]],
+    [status[name].strip() for name in ('CapEff', 'CapBnd', 'Seccomp')], ctypes.CDLL(None).prctl(39, 0, 0, 0, 0), os.getuid() == 0]))`;
+  const mount = `${join(home.path, "shared")}:/data:ro`;
+  const { code: exit, stdout } = await command(["run", "--mount", mount, "-c", code], { home });
+  expect(exit).toBe(0);
+  expect(JSON.parse(stdout)).toEqual([
+    "seen",
+    false,
+    ["/projects", "/tmp", "/workspace"],
+    ["lo"],
+    ["0000000000000000", "0000000000000000", "2"],
+    1,
+    false,
+  ]);
 });
