@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { Claim } from "../../src/core/answer-room.ts";
 import { type Place, Room } from "../../src/core/room.ts";
 
 /** Opens a place for a message of so many bytes; `told` once it is counted. */
@@ -120,4 +121,28 @@ test("EXH-14: a place that is shared is free when all have left it", () => {
   expect(room.usedBytes).toBe(10);
   place.leave();
   expect(room.usedBytes).toBe(0);
+});
+
+test("EXH-14: a sandbox that takes nothing of an answer holds up the others for two looks alone", async () => {
+  const room = new Room({ totalBytes: 100, lookMs: 20 });
+  const place = room.open("server");
+  place.grow(200);
+  const claim = new Claim({});
+  claim.hold(place);
+  place.leave(); // it is the claim's alone
+  const next = arrive(room, "b", 50);
+  await until(() => next.isIn);
+  expect(room.usedBytes).toBe(250);
+  claim.release();
+  expect(room.usedBytes).toBe(50);
+});
+
+test("CLI-15: who has its share waits for what is its own, and others go before it", async () => {
+  const room = new Room({ totalBytes: 100, perOwnerBytes: 40 });
+  const own = ["a", "a", "b"].map((owner) => arrive(room, owner, 30));
+  await settle();
+  expect(isIn(own)).toEqual([true, false, true]);
+  own[0]?.place.leave();
+  await settle();
+  expect(isIn(own)).toEqual([true, true, true]);
 });
