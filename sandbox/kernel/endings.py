@@ -25,18 +25,19 @@ class Endings:
     kernel: Kernel
     host: Host
     spill: Spill
+    wakeup: int
     look: float | None = None  # when to look at the files
 
     def end(self, code: int) -> NoReturn:
         """Kills everything and ends."""
-        self.kernel.kill()
+        self.kernel.kill(self.wakeup)
         self.spill.remove()
         os._exit(code)
 
     def give_up(self, words: str) -> NoReturn:
         """Ends so that the host starts a sandbox anew; it hears why."""
         complain(words)
-        self.kernel.kill()
+        self.kernel.kill(self.wakeup)
         self.host.finish()
         os._exit(EXIT_BROKEN)
 

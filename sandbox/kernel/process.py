@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import _signal as signal  # without the names that `enum` makes for it
-import errno
 import os
 import resource
+import select
 import time
 
 from .suppress import Suppress
@@ -24,6 +24,7 @@ except Exception:  # an image without ctypes or with a static Python: the guards
 PR_SET_PDEATHSIG = 1
 PR_SET_DUMPABLE = 4
 KILL_SECONDS = 5.0
+KILL_AGAIN_MS = 1  # what was forked while all were killed
 FORK_SECONDS = 5.0
 OOM_COUNTERS = ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control")
 
@@ -99,10 +100,10 @@ class Kernel:
         with Suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGINT)
 
-    def kill(self) -> None:
-        """Kills the kernel and all that it left, and reaps."""
+    def kill(self, wakeup: int) -> None:
+        """Kills the kernel and all that it left, and reaps. `wakeup` can be read when a child has ended."""
         if os.getpid() == 1:
-            _kill_namespace()
+            _kill_namespace(wakeup)
             return
         with Suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
@@ -149,6 +150,12 @@ def set_up() -> int:
     return wakeup
 
 
+def drain(wakeup: int) -> None:
+    """Takes what the system wrote into the wake-up pipe."""
+    with Suppress(BlockingIOError):
+        os.read(wakeup, 4096)
+
+
 def reap() -> dict[int, int]:
     """Reaps all who have ended; returns the wait status of each pid."""
     ended = {}
@@ -161,8 +168,10 @@ def reap() -> dict[int, int]:
     return ended
 
 
-def _kill_namespace() -> None:
+def _kill_namespace(wakeup: int) -> None:
     """Kills every process but PID 1, which is us, and waits until they are gone."""
+    ended = select.poll()
+    ended.register(wakeup, select.POLLIN)
     deadline = time.monotonic() + KILL_SECONDS
     while time.monotonic() < deadline:
         with Suppress(ProcessLookupError):
@@ -172,7 +181,8 @@ def _kill_namespace() -> None:
             os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         except ChildProcessError:
             return
-        time.sleep(0.0005)
+        ended.poll(KILL_AGAIN_MS)
+        drain(wakeup)
 
 
 def _confine(theirs: list[int], limits: dict[str, int] | None) -> None:
@@ -185,14 +195,10 @@ def _confine(theirs: list[int], limits: dict[str, int] | None) -> None:
     os.dup2(theirs[4] if len(theirs) > 4 else os.open(os.devnull, os.O_RDWR), 0)
     os.dup2(theirs[2], 1)
     os.dup2(theirs[3], 2)
-    keep = set(theirs[:2])
-    for fd in range(3, 256):
-        if fd not in keep:
-            try:
-                os.close(fd)
-            except OSError as error:
-                if error.errno != errno.EBADF:
-                    raise
+    first = 3
+    for fd in (*sorted(theirs[:2]), 256):
+        os.closerange(first, fd)
+        first = fd + 1
     with Suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:  # noqa: PTH123
         file.write("1000")
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -214,7 +214,7 @@ class Supervisor(Endings):
     def warm_up(self) -> None:
         """Imports what kernels need, and forks the kernel, which nothing has reached, anew: both then share memory."""
         late.warm_up()
-        self.kernel.kill()
+        self.kernel.kill(self.wakeup)
         self.forget_kernel()
         self.fork_kernel()
 
@@ -240,8 +240,7 @@ class Supervisor(Endings):
 
     def on_child(self, _: int) -> None:
         """Reaps; replaces the kernel when it is among the dead."""
-        with Suppress(BlockingIOError):
-            os.read(self.wakeup, 4096)
+        process.drain(self.wakeup)
         status = process.reap().get(self.kernel.pid)
         if status is not None:
             self.kernel.reaped = True
@@ -253,7 +252,7 @@ class Supervisor(Endings):
 
     def replace_kernel(self, cause: dict[str, Any]) -> None:
         """Relays the last words of a kernel, kills what is left of it and forks the next."""
-        self.kernel.kill()
+        self.kernel.kill(self.wakeup)
         lines: list[bytes] = []
         if cause["reason"] != "protocol" and (left := pending(self.kernel.frames_out)):
             with Suppress(LineTooLongError):
