@@ -38,7 +38,7 @@ export async function benchBulk(world: World): Promise<Comparison[]> {
   const [bridge, direct, pipes] = await Promise.all([
     connectWarmBridge(world),
     world.connect(ECHO_SERVER.command, ECHO_SERVER.args),
-    containers.start("python3", "-I", "-c", PIPES),
+    containers.startSpeaker(PIPES),
   ]);
   const text = "The quick brown fox jumps over the lazy dog, 0123456789.\n"
     .repeat(BYTES / 50)

@@ -9,6 +9,10 @@ import type { World } from "./world.ts";
 
 const DEADLINE_MS = 60_000;
 
+const TAKE_PIPES = `import os
+for fd in range(3): os.dup2(3 + fd, fd)
+`;
+
 /** Containers with the very flags of the product, and nothing of the product between them and the bench. */
 export class Containers {
   readonly #world: World;
@@ -41,6 +45,12 @@ export class Containers {
   /** Starts a program of the image; the container is closed with the world at the latest. */
   start(...command: readonly string[]): Promise<RawContainer> {
     return this.#start({ command });
+  }
+
+  /** Starts a Python program that speaks as the product does: by the bench's own pipes where the engine hands them down. */
+  startSpeaker(code: string): Promise<RawContainer> {
+    const run = ["python3", "-I", "-c"];
+    return this.#start({ command: [...run, code], heirCommand: [...run, TAKE_PIPES + code] });
   }
 
   async #start(program: Pick<SandboxSpec, "command" | "heirCommand">): Promise<RawContainer> {

@@ -52,7 +52,7 @@ export async function benchUpstream(world: World): Promise<Comparison[]> {
       direct: async () => keep(one.direct, await oneByOne(direct)),
     },
   );
-  const pipes = await (await Containers.find(world)).start("python3", "-I", "-c", ECHO_BYTES);
+  const pipes = await (await Containers.find(world)).startSpeaker(ECHO_BYTES);
   const floor = await takeTurns(
     { rounds: 300, warmUp: 100 },
     {
