@@ -9,46 +9,32 @@ import time
 from _collections import deque
 
 from . import walk
-from .notebook import NEW_FILE, Notebook, write_all
+from .courier import Courier
+from .notebook import NEW_FILE, write_all
 from .results import MCPError, MCPTimeoutError, MemoryStoreError
-from .walk import MAX_FILES, signature, unlink
+from .walk import signature, unlink
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable
 
-    from .rpc import Rpc
 
-_open, _close, _read, _write, _fstat, _lstat = posix.open, posix.close, posix.read, posix.write, posix.fstat, posix.lstat
+_open, _close, _fstat, _lstat = posix.open, posix.close, posix.fstat, posix.lstat
 _mkdir, _rmdir, _replace, _utime = posix.mkdir, posix.rmdir, posix.replace, posix.utime
-_ftruncate, _lseek = posix.ftruncate, posix.lseek
-_statvfs = posix.statvfs
-_to_text, _from_text = binascii.b2a_base64, binascii.a2b_base64
+_ftruncate, _lseek, _statvfs = posix.ftruncate, posix.lseek, posix.statvfs
+_from_text = binascii.a2b_base64
 _now = time.monotonic
 _isreg = stat.S_ISREG
 _REGULAR = posix.O_RDONLY | posix.O_NOFOLLOW | posix.O_NONBLOCK | posix.O_CLOEXEC
 
-PIECE_BYTES = 3 * 1024 * 1024
 SMALL_BYTES = 64 * 1024  # such files are sent several at a time: the host waits for its disk with all of them at once
 MAX_UNDER_WAY = 16
-TOO_LONG = "/projects took too long"
-MAX_NOTES = 5
 MAX_TRIES = 3
 MAX_COPIES = 100
 
 
-class Mirror:
+class Mirror(Courier):
     """What is known of both sides."""
-
-    def __init__(self, rpc: Rpc, folder: str) -> None:
-        self.rpc = rpc
-        self.folder = folder
-        self.notebook = Notebook(folder)
-        self.known = self.notebook.known
-        self.told: set[str] = set()
-        self.notes: list[str] = []
-        self.refused: dict[str, list[int]] = {}
-        self.has_sent = False
 
     # The host's side
 
@@ -275,37 +261,6 @@ class Mirror:
         self.refused.pop(path, None)
         return True
 
-    def send_small(self, handle: int, path: str, total: int) -> Any:
-        """Begins to send a file whole; None where it became shorter meanwhile."""
-        data = b""
-        while len(data) < total:
-            piece = _read(handle, total - len(data))
-            if not piece:
-                return None
-            data += piece
-        return self.rpc.request("project_write", self.piece(path, 0, total, data), "/projects")
-
-    def send_pieces(self, handle: int, path: str, total: int, deadline: float) -> Any:
-        """Sends what a file holds piece by piece; None where it became shorter meanwhile."""
-        done = 0
-        while True:
-            data = _read(handle, min(PIECE_BYTES, total - done))
-            if not data:
-                return None
-            answer = self.ask("project_write", self.piece(path, done, total, data), deadline)
-            done += len(data)
-            if done >= total:
-                return answer
-
-    def piece(self, path: str, done: int, total: int, data: bytes) -> dict[str, Any]:
-        """Makes the parameters of one piece."""
-        text = _to_text(data, newline=False).decode()
-        return {"path": path, "offset": done, "total": total, "base": self.base(path), "data": text}
-
-    def base(self, path: str) -> str:
-        """Returns the version on the host that what is here was made from."""
-        return str(self.known[path][1]) if path in self.known else ""
-
     def part(self, path: str, deadline: float) -> None:
         """Keeps a file beside the one of the host, which somebody else changed: that one comes with the next call."""
         folder, _, name = path.rpartition("/")
@@ -339,32 +294,3 @@ class Mirror:
             raise
         except (MCPError, MemoryStoreError) as error:
             self.note(path, f"could not be removed: {error}", "not removed")
-
-    # Both
-
-    def ask(self, method: str, params: dict[str, Any], deadline: float) -> Any:
-        """Asks the host, and waits until the deadline."""
-        if _now() >= deadline:
-            raise MCPTimeoutError(TOO_LONG)
-        return self.wait(self.rpc.request(method, params, "/projects"), deadline)
-
-    def wait(self, call: Any, deadline: float) -> Any:
-        """Waits for an answer until the deadline."""
-        left = deadline - _now()
-        if left <= 0:
-            call.close()
-            raise MCPTimeoutError(TOO_LONG)
-        return call.result(left)
-
-    def note(self, path: str, reason: str, what: str = "not kept") -> None:
-        """Takes note of something to be told, once."""
-        note = f"{what}: {self.folder}/{path}: {reason}"
-        if note not in self.told and len(self.told) < MAX_FILES:
-            self.told.add(note)
-            self.notes.append(note)
-
-    def report(self) -> str:
-        """Words what there is to tell, "" for nothing."""
-        notes, self.notes = self.notes, []
-        more = [f"… and {len(notes) - MAX_NOTES} more of /projects"] if len(notes) > MAX_NOTES else []
-        return "".join(f"{note}\n" for note in (*notes[:MAX_NOTES], *more))

@@ -5,6 +5,7 @@ import args from "../../sandbox/kernel/arguments.py" with { type: "text" };
 import cell from "../../sandbox/kernel/cell.py" with { type: "text" };
 import codec from "../../sandbox/kernel/codec.py" with { type: "text" };
 import console from "../../sandbox/kernel/console.py" with { type: "text" };
+import courier from "../../sandbox/kernel/courier.py" with { type: "text" };
 import directory from "../../sandbox/kernel/directory.py" with { type: "text" };
 import display from "../../sandbox/kernel/display.py" with { type: "text" };
 import docs from "../../sandbox/kernel/docs.py" with { type: "text" };
@@ -79,13 +80,14 @@ const FILES: Readonly<Record<string, string>> = {
   "cell.py": cell,
   "codec.py": codec,
   "console.py": console,
+  "courier.py": courier,
   "directory.py": directory,
   "display.py": display,
   "docs.py": docs,
+  "endings.py": endings,
   "ends.py": ends,
   "figures.py": figures,
   "filelist.py": filelist,
-  "endings.py": endings,
   "folders.py": folders,
   "gather.py": gather,
   "hello.py": hello,

@@ -13,6 +13,7 @@ from typing import Any, Callable
 import test_units  # noqa: F401  makes the package importable
 
 mirror = importlib.import_module("_sandpy.mirror")
+courier = importlib.import_module("_sandpy.courier")
 notebook = importlib.import_module("_sandpy.notebook")
 
 SECONDS = 30.0
@@ -59,7 +60,7 @@ class Host:
         path = params["path"]
         version, content = self.files.get(path, ("", b""))
         if method == "project_read":
-            data = base64.b64encode(content[params["offset"] :][: mirror.PIECE_BYTES]).decode()
+            data = base64.b64encode(content[params["offset"] :][: courier.PIECE_BYTES]).decode()
             return {"data": data, "version": version, "bytes": len(content)}
         new = base64.b64decode(params.get("data", ""))
         if version not in ("", params["base"]) and content != new:
@@ -141,7 +142,7 @@ class Mirrors(unittest.TestCase):
         self.assertNotIn(staged, self.here())
 
     def test_puts_no_file_together_of_two_versions(self) -> None:
-        size = mirror.PIECE_BYTES + 10
+        size = courier.PIECE_BYTES + 10
         self.host.put("a", b"1" * size)
 
         def replace(method: str, params: dict[str, Any]) -> None:
@@ -153,7 +154,7 @@ class Mirrors(unittest.TestCase):
         self.assertEqual((self.folder / "a").read_text(), "2" * (size + 5))
 
     def test_gives_up_on_a_file_that_changes_all_the_time(self) -> None:
-        size = mirror.PIECE_BYTES + 10
+        size = courier.PIECE_BYTES + 10
         self.host.put("a", b"1" * size)
         self.host.meanwhile = lambda method, params: self.host.put("a", b"2" * size) if params.get("offset") else None
         self.assertIn("it changes all the time", self.mirror.fetch(SECONDS))

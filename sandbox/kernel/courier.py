@@ -1,0 +1,97 @@
+"""Files of /projects on their way to the host, the host's answers, and what is to be told of both."""
+
+from __future__ import annotations
+
+import binascii
+import posix
+import time
+
+from .notebook import Notebook
+from .results import MCPTimeoutError
+from .walk import MAX_FILES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .rpc import Rpc
+
+_read = posix.read
+_to_text = binascii.b2a_base64
+_now = time.monotonic
+
+PIECE_BYTES = 3 * 1024 * 1024
+TOO_LONG = "/projects took too long"
+MAX_NOTES = 5
+
+
+class Courier:
+    """What asks the host, and remembers what it said."""
+
+    def __init__(self, rpc: Rpc, folder: str) -> None:
+        self.rpc = rpc
+        self.folder = folder
+        self.notebook = Notebook(folder)
+        self.known = self.notebook.known
+        self.told: set[str] = set()
+        self.notes: list[str] = []
+        self.refused: dict[str, list[int]] = {}
+        self.has_sent = False
+
+    def send_small(self, handle: int, path: str, total: int) -> Any:
+        """Begins to send a file whole; None where it became shorter meanwhile."""
+        data = b""
+        while len(data) < total:
+            piece = _read(handle, total - len(data))
+            if not piece:
+                return None
+            data += piece
+        return self.rpc.request("project_write", self.piece(path, 0, total, data), "/projects")
+
+    def send_pieces(self, handle: int, path: str, total: int, deadline: float) -> Any:
+        """Sends what a file holds piece by piece; None where it became shorter meanwhile."""
+        done = 0
+        while True:
+            data = _read(handle, min(PIECE_BYTES, total - done))
+            if not data:
+                return None
+            answer = self.ask("project_write", self.piece(path, done, total, data), deadline)
+            done += len(data)
+            if done >= total:
+                return answer
+
+    def piece(self, path: str, done: int, total: int, data: bytes) -> dict[str, Any]:
+        """Makes the parameters of one piece."""
+        text = _to_text(data, newline=False).decode()
+        return {"path": path, "offset": done, "total": total, "base": self.base(path), "data": text}
+
+    def base(self, path: str) -> str:
+        """Returns the version on the host that what is here was made from."""
+        return str(self.known[path][1]) if path in self.known else ""
+
+    def ask(self, method: str, params: dict[str, Any], deadline: float) -> Any:
+        """Asks the host, and waits until the deadline."""
+        if _now() >= deadline:
+            raise MCPTimeoutError(TOO_LONG)
+        return self.wait(self.rpc.request(method, params, "/projects"), deadline)
+
+    def wait(self, call: Any, deadline: float) -> Any:
+        """Waits for an answer until the deadline."""
+        left = deadline - _now()
+        if left <= 0:
+            call.close()
+            raise MCPTimeoutError(TOO_LONG)
+        return call.result(left)
+
+    def note(self, path: str, reason: str, what: str = "not kept") -> None:
+        """Takes note of something to be told, once."""
+        note = f"{what}: {self.folder}/{path}: {reason}"
+        if note not in self.told and len(self.told) < MAX_FILES:
+            self.told.add(note)
+            self.notes.append(note)
+
+    def report(self) -> str:
+        """Words what there is to tell, "" for nothing."""
+        notes, self.notes = self.notes, []
+        more = [f"… and {len(notes) - MAX_NOTES} more of /projects"] if len(notes) > MAX_NOTES else []
+        return "".join(f"{note}\n" for note in (*notes[:MAX_NOTES], *more))
