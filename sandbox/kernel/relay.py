@@ -23,6 +23,7 @@ _EXECUTE = b'["k",{"type":"execute","id":'
 _DONE = b'{"type":"done","id":'
 _DIGITS = 16
 MAX_TO_HOST = 1024 * 1024
+SHORT = 64 * 1024
 
 
 def execute_id(line: bytes) -> int | None:
@@ -117,9 +118,13 @@ class Host(Queue):
         """Queues one frame of the supervisor's own."""
         self.put(b'["s",', render(frame), b"]\n")
 
-    def relay(self, line: bytes) -> None:
-        """Queues one frame of the kernel's."""
-        self.put(b'["k",', line, b"]\n")
+    def relay(self, lines: list[bytes]) -> None:
+        """Queues frames of the kernel's."""
+        if sum(map(len, lines)) > SHORT:  # else a copy costs less than parts
+            for line in lines:
+                self.put(b'["k",', line, b"]\n")
+        elif lines:
+            self.put(b'["k",%b]\n' % b']\n["k",'.join(lines))
 
     def finish(self) -> None:
         """Writes all of it, however long that takes."""

@@ -98,7 +98,9 @@ class Supervisor(Endings):
             if line.startswith(b'["k",'):
                 self.forward(line)
             else:
+                self.flush_kernel()
                 self.obey(line)
+        self.flush_kernel()
 
     def forward(self, line: bytes) -> None:
         """Hands a frame to the kernel."""
@@ -114,8 +116,6 @@ class Supervisor(Endings):
         self.to_kernel.put(b"\n", line[5:-1], b"\n")
         if self.to_kernel.size > MAX_TO_KERNEL:
             self.end_kernel("protocol", f"the kernel left more than {MAX_TO_KERNEL} bytes unread")
-            return
-        self.flush_kernel()
 
     def flush_kernel(self) -> None:
         """Writes what the kernel takes; the end of a dead kernel's pipe is not our event."""
@@ -173,15 +173,18 @@ class Supervisor(Endings):
         if lines is None:  # not in an `except`: every exception in the next kernel would name this one as its context
             self.end_kernel("protocol", f"the kernel wrote a line of more than {self.from_kernel.limit} bytes")
             return
+        ready: list[bytes] = []
         for line in lines:
             if self.executing is not None and done_id(line) == self.executing:
-                self.executing = None
+                self.host.relay(ready)
+                ready, self.executing = [], None
                 self.outlets.restart()
                 self.spill.end()
-            self.host.relay(line)
+            ready.append(line)
             if line.startswith(DISPLAY):
                 self.to_kernel.put(b'\n{"type":"shown"}\n')  # the kernel waits: what it writes next comes after
                 self.flush_kernel()
+        self.host.relay(ready)
 
     def on_output(self, text: Text) -> None:
         """Relays output as it comes."""
@@ -260,8 +263,7 @@ class Supervisor(Endings):
         for text in self.texts:
             self.drain(text)
             self.stream(text, b"", final=True)
-        for line in lines:
-            self.host.relay(line)
+        self.host.relay(lines)
         self.forget_kernel()
         self.outlets.restart()
         self.spill.end()
