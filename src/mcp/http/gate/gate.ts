@@ -51,7 +51,7 @@ export class Gate {
         open: (socket) => this.#accept(socket),
         data: (socket, bytes) => socket.data?.fromClient(bytes),
         drain: (socket) => socket.data?.drain(socket),
-        timeout: (socket) => socket.terminate(),
+        timeout: (socket) => void socket.end(), // not `terminate`, which takes back what the system has still to send
         error: (socket) => socket.terminate(),
         close: ({ data }) => data && this.#leave(data),
       },

@@ -82,6 +82,7 @@ export class Lane {
     if (way?.waiting === undefined) return;
     const bytes = way.waiting;
     way.waiting = rest(bytes, socket.write(bytes));
+    if (isOuter && this.#isOver) socket.timeout(LINGER_S); // it goes on
     if (way.waiting !== undefined) return;
     if (isOuter && this.#isOver) this.#outer.shutdown();
     else (isOuter ? this.#inward?.to : this.#outer)?.resume();
