@@ -56,7 +56,7 @@ onLinux.each([
     home.defineServers({ fx: kind === "stdio" ? large(bytes) : { url: `${http.url}/${kind}` } });
     await using bridge = await startBridge({ home, env: { MCP_BRIDGE_MEMORY: "2g" } });
     await bridge.python("await mcp.runtime.list_tools('fx')");
-    const { text } = await bridge.call({ code: GATHER("fx", count), timeout: 60 });
+    const { text } = await bridge.call({ code: GATHER("fx", count), timeout: 100 });
     expect(text).toContain(String(count * bytes));
     expect(peakMib(bridge.pid)).toBeLessThan(CEILING_MIB);
   },

@@ -6,7 +6,7 @@ import { BINARY, bridgeEnv } from "./engine.ts";
 import { createHome, type TestHome } from "./home.ts";
 import { type Limits, underLimits } from "./limits.ts";
 
-const CALL_TIMEOUT_MS = 60_000;
+const CALL_TIMEOUT_MS = 110_000;
 
 /** What a model sees of one call. */
 export interface Answer {
