@@ -6,6 +6,7 @@ import { createHome } from "../../test/e2e/helpers/home.ts";
 import { startServed } from "../../test/e2e/helpers/served.ts";
 import { connectHttp, connectStdio, type SessionClient } from "../../test/e2e/helpers/session-clients.ts";
 import { serveSessions } from "../../test/helpers/http-servers.ts";
+import { patient } from "../../test/helpers/patient.ts";
 import { ECHO_SERVER } from "../benchmarks/world.ts";
 import { createRandom } from "../fuzz-programs/random.ts";
 import { makeChaos } from "./chaos.ts";
@@ -19,7 +20,7 @@ const TOKEN = "soak-0123456789abcdef";
 const MAX_WARM_MS = 10_000;
 const QUIET_MS = 90_000;
 const MAX_LOG_LINES = 10;
-const SWEEP_MS = 15_000;
+const GONE_WITHIN_MS = 15_000;
 /** One in so many sessions is of a client over stdio, with a bridge of its own on the same memories. */
 const STDIO_EVERY = 5;
 /** Sessions that were ended or lost may wait for their sandbox's end; the spare is one more. */
@@ -94,9 +95,15 @@ export async function soakUnderLoad({ minutes, sessions, seed, idleSeconds = 20,
     await served[Symbol.asyncDispose]();
   }
   const leftOf = async () => (await Promise.all([...pids].map(containersOf))).flat();
-  // What was there while the engine was away is for the next bridge to remove.
-  if (daemon !== undefined && (await leftOf()).length > 0)
-    await sweep(bridgeEnv(home.path, env), home.path, leftOf);
+  const isGone = async () => (await leftOf()).length === 0;
+  // A bridge that had no time to remove a container leaves that to its supervisor's end, and what cannot end to the next bridge.
+  const endsByItself = () =>
+    until("all is gone", isGone, GONE_WITHIN_MS).then(
+      () => true,
+      () => false, // not by itself
+    );
+  const forTheNext = (await endsByItself()) ? [] : await leftOf();
+  if (forTheNext.length > 0) await sweep(bridgeEnv(home.path, env), home.path, isGone);
   const left = await leftOf();
   const { done, kills, reasons } = tally;
   faults.push(...tally.wrong, ...leaks(start, end));
@@ -114,16 +121,17 @@ export async function soakUnderLoad({ minutes, sessions, seed, idleSeconds = 20,
     reasons,
     start,
     end,
+    forTheNext,
     log: log.slice(-MAX_LOG_LINES),
     faults,
   };
 }
 
 /** Starts a bridge, which looks for what others left as each does, until it has removed that or had its time. */
-async function sweep(env: Record<string, string>, cwd: string, leftOf: () => Promise<string[]>) {
+async function sweep(env: Record<string, string>, cwd: string, isGone: () => Promise<boolean>) {
   await using client = await connectStdio(env, cwd);
   await client.run("1");
-  await until("it is gone", async () => (await leftOf()).length === 0, SWEEP_MS).catch(() => undefined); // told by who asked
+  await until("it is gone", isGone, patient(GONE_WITHIN_MS)).catch(() => undefined); // told by who asked
 }
 
 /** What the memory holds that all added to. */
