@@ -37,7 +37,7 @@ export interface ReplaceOptions {
   readonly mode?: number;
   /** Fails with `EEXIST` where there is something at that path already, and leaves it alone. */
   readonly isNew?: boolean;
-  /** Is called once the content is on the disk, with what puts it in its place; where that is not called, all stays. */
+  /** Is called once the content is on the disk, with what puts it in its place; where that is not called, nothing is kept. */
   readonly put?: (move: () => Promise<void>) => Promise<void>;
 }
 
@@ -53,6 +53,7 @@ export async function replaceFile(
 ): Promise<BigIntStats> {
   const temporary = join(dirname(path), newTemporary());
   let facts: BigIntStats;
+  let isPut = false;
   try {
     const handle = await open(temporary, "wx", 0o600);
     try {
@@ -64,7 +65,11 @@ export async function replaceFile(
     } finally {
       await handle.close();
     }
-    await put(() => (isNew ? moveToNew(temporary, path) : rename(temporary, path)));
+    await put(async () => {
+      await (isNew ? moveToNew(temporary, path) : rename(temporary, path));
+      isPut = true;
+    });
+    if (!isPut) await rm(temporary, { force: true });
   } catch (error) {
     await rm(temporary, { force: true });
     throw error;

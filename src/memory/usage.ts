@@ -38,6 +38,9 @@ export class Usage {
   /** What is being written just now: room that is taken. */
   #growingBytes = 0;
   #growingFiles = 0;
+  /** What was written while a count was under way, which may have passed its place already. */
+  #missedBytes = 0;
+  #missedFiles = 0;
 
   /** `folder` is all that counts, with what is in it. */
   constructor(folder: string, quotaBytes: number) {
@@ -48,8 +51,7 @@ export class Usage {
   /** Rejects with `MEMORY_REFUSED` where there is no room for it. `doing` is such as `saving the memory "x"`. */
   async admit(doing: string, growth: Growth): Promise<void> {
     const { before, after } = growth;
-    const more = after - (before ?? 0);
-    if (more <= 0 && before !== undefined) return; // what does not grow is no worse than it was
+    if (!grows(growth)) return;
     if (this.#ageMs > MAX_AGE_MS) await this.#recount();
     if (this.#hasRoom(growth)) return;
     const { tookMs = 0 } = this.#count ?? {};
@@ -65,15 +67,17 @@ export class Usage {
       );
     }
     throw refuse(
-      `${doing} needs ${size(more)} more, but ${size(bytes)} of the ${size(this.#quotaBytes)} of /projects are in use`,
+      `${doing} needs ${size(after - (before ?? 0))} more, but ${size(bytes)} of the ${size(this.#quotaBytes)} of /projects are in use`,
       `Delete what is not needed${kept === "" ? "" : `; the largest files are ${kept}`}. The user can raise MCP_BRIDGE_PROJECTS_QUOTA.`,
     );
   }
 
   /** Does what makes a file grow, while the room for it is held: many may be written at once. Rejects as {@link admit}. */
   async grow<T>(doing: string, growth: Growth, work: () => Promise<T>): Promise<T> {
-    await this.admit(doing, growth);
     const { before, after } = growth;
+    // Others that waited for the same count may have taken the room between its end and here.
+    do await this.admit(doing, growth);
+    while (grows(growth) && !this.#hasRoom(growth));
     const bytes = Math.max(after - (before ?? 0), 0);
     const files = before === undefined ? 1 : 0;
     this.#growingBytes += bytes;
@@ -98,9 +102,15 @@ export class Usage {
   /** What was admitted was written; `after` is `undefined` where it was removed. */
   changed(before: number | undefined, after: number | undefined): void {
     this.#changes += 1;
+    const bytes = (after ?? 0) - (before ?? 0);
+    const files = (after === undefined ? 0 : 1) - (before === undefined ? 0 : 1);
+    if (this.#counting !== undefined) {
+      this.#missedBytes += Math.max(bytes, 0);
+      this.#missedFiles += Math.max(files, 0);
+    }
     if (this.#count === undefined) return;
-    this.#count.bytes += (after ?? 0) - (before ?? 0);
-    this.#count.files += (after === undefined ? 0 : 1) - (before === undefined ? 0 : 1);
+    this.#count.bytes += bytes;
+    this.#count.files += files;
   }
 
   #hasRoom({ before, after }: Growth): boolean {
@@ -121,15 +131,24 @@ export class Usage {
   async #countAll(): Promise<void> {
     const at = performance.now();
     const walk: Walk = { files: 0, bytes: 0, largest: [], left: MAX_ENTRIES };
+    this.#missedBytes = 0;
+    this.#missedFiles = 0;
     try {
       await countFolder(this.#folder, "", walk);
     } catch (error) {
       throw fromSystem(error, "measuring what is kept", this.#folder);
     }
-    const { bytes, files, largest, left } = walk;
+    const { largest, left } = walk;
+    const bytes = walk.bytes + this.#missedBytes;
+    const files = walk.files + this.#missedFiles;
     const tookMs = performance.now() - at;
     this.#count = { at, tookMs, bytes, files: left < 0 ? Math.max(files, MAX_FILES) : files, largest };
   }
+}
+
+/** What does not grow is no worse than it was. */
+function grows({ before, after }: Growth): boolean {
+  return before === undefined || after > before;
 }
 
 interface Walk {

@@ -42,6 +42,13 @@ test("puts a new file over nothing that is there", async () => {
   expect([readFileSync(path, "utf8"), statSync(path).nlink]).toEqual(["new", 1]);
 });
 
+test("leaves nothing behind where what was written is not put in its place", async () => {
+  const path = join(folder, "a");
+  writeFileSync(path, "old");
+  await replaceFile(path, "new", { put: async () => {} });
+  expect([readFileSync(path, "utf8"), readdirSync(folder)]).toEqual(["old", ["a"]]);
+});
+
 test("sweeps at once what a process that is gone left half written", async () => {
   const program = `
     import { replaceFile } from ${JSON.stringify(MODULE)};

@@ -12,6 +12,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import type { HostMemory } from "../../../src/kernel/host-memory.ts";
+import { createMemory } from "../../../src/memory/memory.ts";
 import { createStateDir, failureOf, openSession, signal } from "../helpers.ts";
 
 const write = (session: HostMemory, path: string, content: string, base = "") =>
@@ -68,6 +69,19 @@ test("KEP-11: of many bridges that replace one version, one does", async () => {
   const answers = await Promise.all(sessions.map((session, at) => write(session, "x", `${at + 1}`, base)));
   const taken = answers.flatMap((answer, at) => (answer === "changed" ? [] : [`${at + 1}`]));
   expect(taken).toEqual([readFileSync(join(state.path, "user_tools/x"), "utf8")]);
+  expect(readdirSync(join(state.path, "user_tools")).sort()).toEqual(["memory", "x"]);
+});
+
+test("EXH-6: of many files that are written at once no more are kept than there is room for", async () => {
+  using state = createStateDir();
+  const memory = createMemory({ stateDir: state.path, quotaBytes: 3500 });
+  const sessions = Array.from({ length: 16 }, () => memory.openSession());
+  const outcomes = await Promise.all(
+    sessions.map((session, at) => failureOf(write(session, `x${at}`, "x".repeat(1000)))),
+  );
+  const kept = readdirSync(join(state.path, "user_tools")).filter((name) => name !== "memory");
+  expect(kept).toHaveLength(3);
+  expect(outcomes.filter((outcome) => outcome.startsWith("MEMORY_REFUSED"))).toHaveLength(13);
 });
 
 test("KEP-2: a file with a second name elsewhere is replaced, not written into", async () => {
