@@ -23,6 +23,7 @@ _now = time.monotonic
 PIECE_BYTES = 3 * 1024 * 1024
 TOO_LONG = "/projects took too long"
 MAX_NOTES = 5
+MAX_NAME_BYTES, MAX_ENDING_BYTES = 200, 50  # the host keeps no longer names
 
 
 class Courier:
@@ -85,13 +86,26 @@ class Courier:
 
     def note(self, path: str, reason: str, what: str = "not kept") -> None:
         """Takes note of something to be told, once."""
-        note = f"{what}: {self.folder}/{path}: {reason}"
-        if note not in self.told and len(self.told) < MAX_FILES:
-            self.told.add(note)
-            self.notes.append(note)
+        told = f"{what}: {path}: {reason}"
+        if told not in self.told and len(self.told) < MAX_FILES:
+            self.told.add(told)
+            self.tell(path, reason, what)
+
+    def tell(self, path: str, reason: str, what: str) -> None:
+        """Takes note of what happened just now, each time that it does."""
+        self.notes.append(f"{what}: {self.folder}/{path}: {reason}")
 
     def report(self) -> str:
         """Words what there is to tell, "" for nothing."""
         notes, self.notes = self.notes, []
         more = [f"… and {len(notes) - MAX_NOTES} more of /projects"] if len(notes) > MAX_NOTES else []
         return "".join(f"{note}\n" for note in (*notes[:MAX_NOTES], *more))
+
+
+def copy_name(name: str, number: int) -> str:
+    """Returns what a file that is kept beside another is called; a long name is cut."""
+    stem, dot, ending = name.rpartition(".")
+    if not stem or len(ending.encode()) > MAX_ENDING_BYTES:
+        stem, dot, ending = name, "", ""
+    rest = f".conflict-{number}{dot}{ending}"
+    return stem.encode()[: MAX_NAME_BYTES - len(rest.encode())].decode(errors="ignore") + rest

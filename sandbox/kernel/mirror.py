@@ -9,7 +9,7 @@ import time
 from _collections import deque
 
 from . import walk
-from .courier import Courier
+from .courier import Courier, copy_name
 from .notebook import NEW_FILE, write_all
 from .results import MCPError, MCPTimeoutError, MemoryStoreError
 from .walk import signature, unlink
@@ -264,13 +264,10 @@ class Mirror(Courier):
     def part(self, path: str, deadline: float) -> None:
         """Keeps a file beside the one of the host, which somebody else changed: that one comes with the next call."""
         folder, _, name = path.rpartition("/")
-        stem, dot, ending = name.rpartition(".")
-        if not stem:
-            stem, dot, ending = name, "", ""
         prefix = f"{folder}/" if folder and path.split("/")[0] != "memory" else ""
         reason = "somebody else changed it meanwhile, and their version is there"
         for number in range(1, MAX_COPIES):
-            copy = f"{prefix}{stem}.conflict-{number}{dot}{ending}"
+            copy = f"{prefix}{copy_name(name, number)}"
             if copy in self.known or self.how(copy) is not None:
                 continue
             try:
@@ -279,9 +276,10 @@ class Mirror(Courier):
                 self.note(path, f"{reason}; this one could not be put aside: {error.strerror}")
                 return
             self.known.pop(path, None)
-            self.note(path, reason, f"kept as {self.folder}/{copy}")
+            self.tell(path, reason, f"kept as {self.folder}/{copy}")
             self.keep_all([copy], deadline, False)
             return
+        self.note(path, f"{reason}; of this one there are {MAX_COPIES - 1} copies already: remove some")
 
     def remove(self, path: str, deadline: float) -> None:
         """Has a file removed on the host."""
@@ -289,7 +287,7 @@ class Mirror(Courier):
             answer = self.ask("project_remove", {"path": path, "base": self.base(path)}, deadline)
             self.known.pop(path, None)
             if answer["changed"]:
-                self.note(path, "somebody else changed it meanwhile", "not removed")
+                self.tell(path, "somebody else changed it meanwhile", "not removed")
         except MCPTimeoutError:
             raise
         except (MCPError, MemoryStoreError) as error:

@@ -113,6 +113,37 @@ class Mirrors(unittest.TestCase):
         self.assertEqual(self.mirror.fetch(SECONDS) + self.mirror.send(SECONDS), "")
         self.assertEqual((self.here(), self.there()), (both, both))
 
+    def test_tells_each_time_that_both_changed_and_when_there_are_too_many_copies(self) -> None:
+        name = "é" * 97 + ".txt"  # 198 bytes, and the host keeps 200 of a copy's too
+        for number in range(1, mirror.MAX_COPIES + 1):
+            copy = courier.copy_name(name, number)
+            self.assertLessEqual(len(copy.encode()), 200)
+            self.assertTrue(copy.endswith(f".conflict-{number}.txt"))
+            (self.folder / name).write_text("before")
+            self.mirror.known.pop(name, None)
+            self.host.files.pop(name, None)
+            self.assertEqual(self.mirror.send(SECONDS), "")
+            self.host.put(name, f"theirs {number}".encode())
+            (self.folder / name).write_text(f"mine {number}")
+            notes = self.mirror.send(SECONDS)
+            if number == mirror.MAX_COPIES:
+                self.assertIn("there are 99 copies already: remove some", notes)
+            else:
+                self.assertIn(f"kept as {self.folder}/{copy}: ", notes)
+                self.assertEqual(self.there()[copy], f"mine {number}")
+        self.assertEqual(self.here()[name], f"mine {mirror.MAX_COPIES}")
+
+    def test_tells_again_of_a_copy_with_the_name_of_one_that_was_removed(self) -> None:
+        for _ in range(2):
+            (self.folder / "a").write_text("1")
+            self.assertEqual(self.mirror.send(SECONDS), "")
+            self.host.put("a", b"theirs")
+            (self.folder / "a").write_text("mine")
+            self.assertIn(f"kept as {self.folder}/a.conflict-1: ", self.mirror.send(SECONDS))
+            self.mirror.fetch(SECONDS)
+            (self.folder / "a.conflict-1").unlink()
+            self.assertEqual(self.mirror.send(SECONDS), "")
+
     def test_does_not_remove_what_somebody_else_changed(self) -> None:
         (self.folder / "a").write_text("1")
         self.mirror.send(SECONDS)
