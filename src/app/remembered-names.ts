@@ -42,7 +42,8 @@ export class RememberedNames {
   async find(): Promise<readonly string[] | undefined> {
     const known = (await this.#load()).get(this.#place);
     if (known === undefined) return undefined;
-    return known.stamp === (await this.#stamp(known.valueFiles)) ? known.aliases : undefined;
+    const stamp = await this.#stamp(known.valueFiles);
+    return stamp !== undefined && stamp === known.stamp ? known.aliases : undefined;
   }
 
   /** Keeps what the files say now. Never rejects. */
@@ -59,8 +60,9 @@ export class RememberedNames {
     await this.#save(places);
   }
 
-  async #stamp(valueFiles: readonly string[]): Promise<string> {
-    return digest(await this.#options.stamp(valueFiles));
+  /** `undefined` where the files cannot be looked at: they are read then, which says why. */
+  async #stamp(valueFiles: readonly string[]): Promise<string | undefined> {
+    return this.#options.stamp(valueFiles).then(digest, () => undefined);
   }
 
   async #load(): Promise<Map<string, Place>> {

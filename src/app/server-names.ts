@@ -47,7 +47,7 @@ export function createServerNames({
   };
   const readSoon = () => {
     const timer = setTimeout(() => {
-      if (!isRead) void read();
+      if (!isRead) void read().catch(() => undefined); // whoever needs them hears why
     }, readDelayMs);
     timer.unref();
     signal.addEventListener("abort", () => clearTimeout(timer), { once: true });
@@ -55,6 +55,7 @@ export function createServerNames({
   let recalled: Promise<readonly string[] | undefined> | undefined;
   const recall = async () => {
     opening ??= open();
+    opening.catch(() => undefined); // as above
     const aliases = await remembered.find();
     if (aliases !== undefined && !signal.aborted) readSoon();
     return aliases;

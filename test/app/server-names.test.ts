@@ -49,6 +49,8 @@ interface StartOptions {
   readonly readDelayMs?: number;
 }
 
+const places = () => ({ projectDir: join(home, "project"), systemRoot: join(home, "root") });
+
 /** As a bridge starts, with the files that are there. */
 function start({
   env = {},
@@ -57,8 +59,7 @@ function start({
 }: StartOptions = {}): Start {
   const config: Config = {
     ...loadConfig({ HOME: home, PATH: process.env["PATH"] ?? "", ...env }),
-    projectDir: join(home, "project"),
-    systemRoot: join(home, "root"),
+    ...places(),
   };
   const upstream = openUpstream(config, { log: createMemoryLog() });
   open.push(upstream);
@@ -181,6 +182,26 @@ describe("the names of the servers", () => {
     defineServers(...Array.from({ length: 3000 }, (_, index) => `a-server-with-a-long-name-${index}`));
     expect(await startAndKeep()).toHaveLength(3000);
     expect(JSON.parse(kept()).places).toEqual({});
+  });
+
+  test("are told also by a bridge that cannot read what the servers are, which goes on", async () => {
+    defineServers("alpha");
+    await startAndKeep();
+    const config = { ...loadConfig({ HOME: home, PATH: process.env["PATH"] ?? "" }), ...places() };
+    const failed = Promise.withResolvers<void>();
+    const names = createServerNames({
+      loadUpstream: async () => {
+        failed.resolve();
+        throw new Error("no upstream");
+      },
+      remembered: rememberNames(config),
+      signal: new AbortController().signal,
+      readDelayMs: 1,
+    });
+    expect(await names.read()).toEqual(["alpha"]);
+    await failed.promise;
+    await Bun.sleep(5); // ends after the delay above: a rejection that nobody takes would fail this test
+    expect(await names.read()).toEqual(["alpha"]);
   });
 
   test("are not read soon after by a bridge that ends", async () => {
