@@ -87,13 +87,17 @@ export async function withFileLock<T>(
 
 /** Removes a lock whose holder has died; one that somebody has, or that is not there, stays as it is. Never rejects. */
 export async function removeDeadLock(path: string): Promise<void> {
+  await removeIfDead(path).catch(() => undefined); // a folder that is read-only: who wants the lock is told
+}
+
+async function removeIfDead(path: string): Promise<void> {
   const text = await read(path);
   if (text !== undefined && (await isStale(path, text))) await removeStale(path, text);
 }
 
 async function take(path: string, mine: string): Promise<boolean> {
   if (await make(path, mine)) return true;
-  await removeDeadLock(path);
+  await removeIfDead(path);
   return false;
 }
 

@@ -4,7 +4,9 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   rmSync,
+  symlinkSync,
   utimesSync,
   writeFileSync,
 } from "node:fs";
@@ -99,6 +101,17 @@ test("leaves a dead lock to the one that is removing it, unless that one has die
   writeFileSync(`${place.path}.left`, holder({ pid: deadPid() }));
   expect(await withFileLock(place.path, { waitMs: 5000 }, async () => "done")).toBe("done");
   expect(readdirSync(dirname(place.path))).toEqual([]);
+});
+
+test("leaves a dead lock that cannot be removed where it is, and says so to who wants it", async () => {
+  using place = createPath();
+  const path = join(dirname(place.path), "x".repeat(253)); // what is put beside it would have a longer name than there are
+  const text = holder({ pid: deadPid() });
+  symlinkSync(text, path);
+  await removeDeadLock(path);
+  expect(readlinkSync(path)).toBe(text);
+  const wanted = withFileLock(path, { waitMs: 1000 }, async () => "got it");
+  expect(await wanted.catch(({ code }: { code: string }) => code)).toBe("ENAMETOOLONG");
 });
 
 test("frees the lock when the work fails, and does not wait once it is called off", async () => {
