@@ -114,6 +114,7 @@ class Mirrors(unittest.TestCase):
         self.assertEqual((self.here(), self.there()), (both, both))
 
     def test_tells_each_time_that_both_changed_and_when_there_are_too_many_copies(self) -> None:
+        """KEP-11"""
         name = "é" * 97 + ".txt"  # 198 bytes, and the host keeps 200 of a copy's too
         for number in range(1, mirror.MAX_COPIES + 1):
             copy = courier.copy_name(name, number)
