@@ -14,7 +14,7 @@ import { startBridge } from "./helpers/client.ts";
 import { command } from "./helpers/command.ts";
 import { createHome, type TestHome } from "./helpers/home.ts";
 
-const PATIENCE_MS = 10_000;
+const PATIENCE_MS = 30_000;
 
 async function waitUntil(condition: () => Promise<boolean>): Promise<void> {
   const deadline = performance.now() + PATIENCE_MS;

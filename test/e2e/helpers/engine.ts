@@ -104,7 +104,7 @@ export function ordinalOf(name: string): number {
 export async function until(
   what: string,
   isTrue: () => Promise<boolean> | boolean,
-  deadlineMs = 10_000,
+  deadlineMs = 30_000,
 ): Promise<void> {
   const end = performance.now() + deadlineMs;
   while (!(await isTrue())) {

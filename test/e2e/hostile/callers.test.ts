@@ -1,8 +1,9 @@
 /** What callers over HTTP see of each other, and what hostile names do to logs, on the built binary. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { SERVERS } from "../../upstream/harness.ts";
+import { until } from "../helpers/engine.ts";
 import { createHome, type TestHome } from "../helpers/home.ts";
 import { type Served, startServed } from "../helpers/served.ts";
 
@@ -133,9 +134,12 @@ print("called")`,
     .filter((line) => line !== "");
   expect(log.filter((line) => !/^(sandpy:|(DEBUG|INFO|WARNING) sandpy: )/.test(line))).toEqual([]);
   expect(log.filter((line) => /[\p{Cc}\p{Cf}]/u.test(line) || line.length > 12_500)).toEqual([]);
-  const audit = readFileSync(join(home.path, ".local/share/sandpy/audit.jsonl"), "utf8")
-    .trimEnd()
-    .split("\n");
+  const auditLines = () => {
+    const file = join(home.path, ".local/share/sandpy/audit.jsonl");
+    return existsSync(file) ? readFileSync(file, "utf8").trimEnd().split("\n") : [];
+  };
+  await until("the audit to be written", () => auditLines().length >= 3);
+  const audit = auditLines();
   expect(audit.filter((line) => /[\p{Cc}\p{Cf}]/u.test(line) || line.length > 2500)).toEqual([]);
   expect(audit.map((line) => JSON.parse(line).caller)).toEqual(Array(3).fill("token:ada"));
 });

@@ -27,7 +27,7 @@ test.if(process.platform === "linux")(
     await using client = await connectHttp(served.url, TOKEN, "v1");
     expect((await before.run("kept + 1")).text).toBe("2");
     expect(performance.now() - startedAt).toBeLessThan(9000); // who says nothing is cut after 10 s in any case
-    expect((await client.run("6 * 7")).text).toBe("42");
+    expect((await client.run("6 * 7")).text).toMatch(/^42\b/); // and the note of a rootless engine
     expect(served.stderr().match(/too many connections/g)).toHaveLength(1);
     expect(served.stderr()).toContain(`from=127.0.0.2`);
     expect(peakMib(served.child.pid)).toBeLessThan(CEILING_MIB);
