@@ -22,8 +22,9 @@ export const INHERITED = 3;
 
 /**
  * Starts a process that hands three descriptors to another, its heir, and may end then. What is written and read here is the
- * heir's, but `stderrText` has the words of both. `exited` settles when nobody has the error output open any more and the
- * process itself has ended, with its code unless that is 0: of the heir none is known.
+ * heir's. `stderrText` has the words of both, but of the heir alone once the process has ended with code 0: what it warned of is
+ * no reason for anything then. `exited` settles when nobody has the error output open any more and the process itself has ended,
+ * with its code unless that is 0: of the heir none is known.
  */
 export async function startHeir(options: Omit<ChildOptions, "onSpawn" | "onStderr">): Promise<Child> {
   const child = spawn(options.command, options.args, {
@@ -32,7 +33,8 @@ export async function startHeir(options: Omit<ChildOptions, "onSpawn" | "onStder
     detached: options.ownGroup === true,
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
   });
-  await once(child, "spawn");
+  // Where Bun loads for this what it needs, "spawn" may come before anybody can listen.
+  if (child.pid === undefined) await once(child, "spawn");
   return new Heir(child, options.ownGroup === true);
 }
 
@@ -46,6 +48,7 @@ class Heir implements Child {
   readonly #errors: Socket;
   readonly #writes = new JoinedWrites((bytes) => this.#writeNow(bytes));
   readonly #words = new BoundedText(STDERR_TAIL_CHARS);
+  readonly #heirsWords = new BoundedText(STDERR_TAIL_CHARS);
   #stopping: Promise<ChildExit> | undefined;
 
   constructor(child: ChildProcess, ownGroup: boolean) {
@@ -58,9 +61,8 @@ class Heir implements Child {
     this.#errors = errors;
     for (const stream of [input, output, errors]) stream.on("error", () => undefined); // its end says it
     input.resume(); // nothing comes, but else its end would not be seen either
-    for (const stream of [errors, child.stderr]) {
-      stream?.setEncoding("utf8").on("data", (text: string) => this.#words.append(text));
-    }
+    child.stderr?.setEncoding("utf8").on("data", (text: string) => this.#words.append(text));
+    errors.setEncoding("utf8").on("data", (text: string) => this.#heirsWords.append(text));
     this.exited = this.#waitForEnd(closeOf(errors), closeOf(output));
   }
 
@@ -79,10 +81,13 @@ class Heir implements Child {
   }
 
   stderrText(): string {
-    return this.#words.toString().trimEnd();
+    const own = this.#child.exitCode === 0 ? "" : this.#words.toString();
+    return `${own}${this.#heirsWords.toString()}`.trimEnd();
   }
 
   kill(signal: NodeJS.Signals): void {
+    const { exitCode, signalCode } = this.#child;
+    if (exitCode !== null || signalCode !== null) return; // it may be long ago, and its number another's by now
     try {
       if (this.#ownGroup) process.kill(-this.pid, signal);
       else this.#child.kill(signal);
