@@ -14,19 +14,20 @@ export const answerRoom = new Room({ totalBytes: 8 * 1024 ** 2 });
 export class Claim {
   /** Who takes turns with others. */
   readonly owner: object;
+  readonly #room: Room;
   readonly #places: Place[] = [];
   #isOver = false;
 
-  constructor(owner: object) {
+  constructor(owner: object, room = answerRoom) {
     this.owner = owner;
+    this.#room = room;
   }
 
   /** Keeps the place in which a message came that answers the request. */
   hold(place: Place): void {
     if (this.#isOver) return;
     place.share();
-    place.onStalled(() => undefined); // it has come, and its sender is not to blame any more
-    this.#places.push(place);
+    this.#keep(place); // it has come, and its sender is not to blame any more
   }
 
   /** Has an answer counted that did not come in a place of its own: a promise where that has to wait, rejected when `signal` aborts. */
@@ -34,8 +35,8 @@ export class Claim {
     if (this.#places.length > 0 || this.#isOver) return undefined;
     const bytes = sizeOfJson(answer, MAX_COUNTED);
     if (bytes <= SMALL_BYTES) return undefined;
-    const place = answerRoom.open(this.owner);
-    this.#places.push(place);
+    const place = this.#room.open(this.owner);
+    this.#keep(place);
     return place.grow(bytes, signal);
   }
 
@@ -43,5 +44,11 @@ export class Claim {
   release(): void {
     this.#isOver = true;
     for (const place of this.#places.splice(0)) place.leave();
+  }
+
+  /** A sandbox that takes nothing holds up the others for two looks alone. */
+  #keep(place: Place): void {
+    place.onStalled(() => undefined);
+    this.#places.push(place);
   }
 }

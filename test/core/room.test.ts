@@ -123,19 +123,30 @@ test("EXH-14: a place that is shared is free when all have left it", () => {
   expect(room.usedBytes).toBe(0);
 });
 
-test("EXH-14: a sandbox that takes nothing of an answer holds up the others for two looks alone", async () => {
-  const room = new Room({ totalBytes: 100, lookMs: 20 });
-  const place = room.open("server");
-  place.grow(200);
-  const claim = new Claim({});
-  claim.hold(place);
-  place.leave(); // it is the claim's alone
-  const next = arrive(room, "b", 50);
-  await until(() => next.isIn);
-  expect(room.usedBytes).toBe(250);
-  claim.release();
-  expect(room.usedBytes).toBe(50);
-});
+test.each<[string, (claim: Claim, room: Room) => void]>([
+  [
+    "that a server sent",
+    (claim, room) => {
+      const place = room.open("server");
+      place.grow(200_000);
+      claim.hold(place);
+      place.leave(); // it is the claim's alone
+    },
+  ],
+  ["of the host's own", (claim) => claim.cover("x".repeat(199_998), new AbortController().signal)],
+])(
+  "EXH-14: a sandbox that takes nothing of an answer %s holds up the others for two looks alone",
+  async (_whose, take) => {
+    const room = new Room({ totalBytes: 100_000, lookMs: 20 });
+    const claim = new Claim({}, room);
+    take(claim, room);
+    const next = arrive(room, "b", 50_000);
+    await until(() => next.isIn);
+    expect(room.usedBytes).toBe(250_000);
+    claim.release();
+    expect(room.usedBytes).toBe(50_000);
+  },
+);
 
 test("CLI-15: who has its share waits for what is its own, and others go before it", async () => {
   const room = new Room({ totalBytes: 100, perOwnerBytes: 40 });
