@@ -19,7 +19,7 @@ export class CallGroup {
     this.limit = limit;
     this.#isKept = isKept;
     this.#alarm = new CallAlarm(limits, () => {
-      this.#isLate = true;
+      this.#isLate ||= !this.signal.aborted;
       this.stop(new BridgeError("UPSTREAM_TIMEOUT", "the request took longer than it may"));
     });
   }

@@ -39,10 +39,12 @@ test.each([
   expect(group.signal.aborted).toBe(false);
 });
 
-test("keeps the first reason for which it was stopped", () => {
-  const limit = new TimeLimit(60_000);
-  const group = new CallGroup(limit, [limit], false);
+test("keeps the first reason for which it was stopped, also when its time is over then", async () => {
+  const limit = new TimeLimit(10);
+  const group = new CallGroup(limit, [limit], true);
   group.stop(new BridgeError("CANCELLED", "first"));
   group.stop(new BridgeError("CANCELLED", "second"));
+  const next = new CallGroup(limit, [limit], true); // whose timer rings after that of the first
+  await until("the end", () => next.signal.aborted, 5000);
   expect([group.isLate, (group.signal.reason as BridgeError).message]).toEqual([false, "first"]);
 });
