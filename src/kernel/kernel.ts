@@ -348,9 +348,11 @@ function isSameList(some: readonly ServerName[], others: readonly ServerName[]):
   );
 }
 
-function describeExit(exit: SandboxExit): string {
-  const how = exit.code === null ? "it ended" : `it ended with code ${exit.code}`;
-  return exit.stderr === "" ? how : `${how}: ${exit.stderr}`;
+/** The supervisor says why it ends: where neither a code nor a word is known, it was not its own doing. */
+function describeExit({ code, stderr }: SandboxExit): string {
+  if (code === null && stderr === "") return "it was killed";
+  const how = code === null ? "it ended" : `it ended with code ${code}`;
+  return stderr === "" ? how : `${how}: ${stderr}`;
 }
 
 function refusedCell(id: number): DoneFrame {

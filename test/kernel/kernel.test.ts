@@ -190,11 +190,16 @@ describe("a running kernel", () => {
     expect(await kernel.execute(cell(5))).toMatchObject({ kind: "done", frame: { id: 5, result: "1" } });
   });
 
-  test("ends the execution and says why when the sandbox ends", async () => {
-    const { kernel, ended } = await start('hello()\nrecv()\nsys.stderr.write("bye")\nsys.exit(3)');
-    expect(await kernel.execute(cell(1))).toEqual({ kind: "ended", reason: "it ended with code 3: bye" });
-    expect(await ended).toBe("it ended with code 3: bye");
-    expect(await kernel.execute(cell(2))).toEqual({ kind: "ended", reason: "it ended with code 3: bye" });
+  test.each([
+    ["by itself", 'sys.stderr.write("bye")\nsys.exit(3)', "it ended with code 3: bye"],
+    ["with words alone", 'sys.stderr.write("bye")\nsys.stderr.flush()\nkill()', "it ended: bye"],
+    ["without a word", "kill()", "it was killed"],
+  ])("ends the execution and says why when the sandbox ends %s", async (_how, end, reason) => {
+    const kill = "def kill(): __import__('os').kill(__import__('os').getpid(), 9)\n";
+    const { kernel, ended } = await start(`${kill}hello()\nrecv()\n${end}`);
+    expect(await kernel.execute(cell(1))).toEqual({ kind: "ended", reason });
+    expect(await ended).toBe(reason);
+    expect(await kernel.execute(cell(2))).toEqual({ kind: "ended", reason });
   });
 
   test("FRG-10: kills a sandbox that sends a line longer than allowed", async () => {
