@@ -121,9 +121,10 @@ export class KernelLauncher implements KernelSource {
     engine: ContainerEngine,
     events: KernelEvents,
     signal: AbortSignal,
+    mayInherit = true,
   ): Promise<StartedKernel> {
     const { config, log } = this.#options;
-    const sandbox = await engine.start(this.#spec(engine), signal);
+    const sandbox = await engine.start(this.#spec(engine, mayInherit), signal);
     this.#options.onLaunch?.();
     // What speaks with Python is loaded while the engine makes the container.
     const [{ startKernel }, { MAX_FRAME_BYTES, PROTOCOL }] = await Promise.all([
@@ -147,11 +148,13 @@ export class KernelLauncher implements KernelSource {
       throw error;
     });
     if (kernel === undefined) {
+      const started = await this.#startWith(engine, events, signal, false);
+      // Only now is it known that it was for the pipes.
       log.warning(
         "a sandbox did not begin with the bridge's own pipes; the engine's client stays from now on",
       );
       await engine.stopHandingDown();
-      return this.#startWith(engine, events, signal);
+      return started;
     }
     if (this.#engine === undefined) void this.#lookAround(engine);
     this.#engine = engine;
@@ -206,14 +209,14 @@ export class KernelLauncher implements KernelSource {
     return AbortSignal.any([this.#options.signal, AbortSignal.timeout(deadlineMs)]);
   }
 
-  #spec({ info }: ContainerEngine): SandboxSpec {
+  #spec({ info }: ContainerEngine, mayInherit: boolean): SandboxSpec {
     const { image, containerUser, memoryBytes, pids, cpus, projectsQuotaBytes, mounts } =
       this.#options.config;
     return {
       image,
       limits: { memoryBytes, pids, cpus, projectsBytes: projectsQuotaBytes },
       command: SANDBOX_COMMAND,
-      heirCommand: HEIR_COMMAND,
+      ...(mayInherit ? { heirCommand: HEIR_COMMAND } : {}),
       ...(mounts === undefined
         ? { user: containerUser }
         : { mounts, user: mountUser(containerUser, containerUser === DEFAULT_USER, info) }),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { chmodSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { type Child, startChild } from "../../src/core/child.ts";
 import { startBridge } from "./helpers/client.ts";
@@ -88,6 +88,27 @@ if (engine === "podman") {
     // The next bridge knows.
     expect(await answer()).toMatchObject({ isError: false, text: expect.stringMatching(/^2(\n\[note\]|$)/) });
     expect(readFileSync(asked, "utf8")).toHaveLength(before);
+  }, 60_000);
+
+  test("a podman whose containers do not begin at all is asked to hand its pipes down again", async () => {
+    using home = createHome();
+    const real = Bun.which("podman", { PATH: bridgeEnv(home.path)["PATH"] ?? "" });
+    const [broken, asked] = [join(home.path, "broken"), join(home.path, "asked")];
+    const stub = home.write(
+      "bin/podman",
+      `#!/bin/sh\ncase " $* " in *" run "*) if [ -e ${broken} ]; then exit 1; fi;; esac\ncase " $* " in *" --preserve-fds "*) echo >${asked};; esac\nexec ${real} "$@"\n`,
+    );
+    chmodSync(stub, 0o755);
+    home.write("broken", "");
+    const env = { PATH: `${join(home.path, "bin")}:${bridgeEnv(home.path)["PATH"]}` };
+    const answer = async () => {
+      await using bridge = await startBridge({ home, env });
+      return await bridge.python("1 + 1");
+    };
+    expect(await answer()).toMatchObject({ isError: true });
+    rmSync(broken);
+    expect(await answer()).toMatchObject({ isError: false, text: "2" });
+    expect(existsSync(asked)).toBe(true);
   }, 60_000);
 }
 
