@@ -1,3 +1,4 @@
+import type { SocketAddress } from "bun";
 import { BridgeError } from "../../core/errors.ts";
 import type { Log } from "../../core/log.ts";
 import { openFilesLimit } from "../../core/own-limits.ts";
@@ -37,7 +38,7 @@ export interface Listening {
 export function listen(options: ListenOptions): Listening {
   const { host, port, log, connections = connectionLimits(openFilesLimit()) } = options;
   let gate: Gate | undefined;
-  const server = serveBehind(options, (from) => gate?.owns(from) === true);
+  const server = serveBehind(options, (peer) => gate?.owns(peer) === true);
   try {
     const open = new Gate({ hostname: host, port, behind: server.port ?? 0, limits: connections, log });
     gate = open;
@@ -49,14 +50,17 @@ export function listen(options: ListenOptions): Listening {
 }
 
 /** Serves whom the gate lets in. Other programs of this machine reach that port as well, and get nothing. */
-function serveBehind({ app, idleSeconds = IDLE_S }: ListenOptions, isOurs: (port?: number) => boolean) {
+function serveBehind(
+  { app, idleSeconds = IDLE_S }: ListenOptions,
+  isOurs: (peer: SocketAddress | null) => boolean,
+) {
   return Bun.serve({
     hostname: "127.0.0.1",
     port: 0,
     idleTimeout: idleSeconds,
     maxRequestBodySize: MAX_BODY_BYTES + 1, // one more than is accepted: that gets an answer of our own
     async fetch(request, server) {
-      if (!isOurs(server.requestIP(request)?.port)) return refuse(403, "this port is not for clients");
+      if (!isOurs(server.requestIP(request))) return refuse(403, "this port is not for clients");
       let isKeptOpen = false;
       const keepOpen = () => {
         isKeptOpen = true;

@@ -5,6 +5,8 @@ import { type ConnectionLimits, sourceOf } from "./limits.ts";
 
 /** The head of a first request has so long to arrive. */
 const HEAD_S = 10;
+/** Where the server behind is, and from where it is spoken to: programs of this machine have other addresses as well. */
+const LOOPBACK = "127.0.0.1";
 const SAY_AGAIN_MS = 60_000;
 const LAST_WORDS_MS = 1000;
 const POLL_MS = 5;
@@ -12,7 +14,7 @@ const POLL_MS = 5;
 export interface GateOptions {
   readonly hostname: string;
   readonly port: number;
-  /** The port of this machine of the server behind. */
+  /** The port of the server behind, on 127.0.0.1. */
   readonly behind: number;
   readonly limits: ConnectionLimits;
   readonly log: Log;
@@ -59,9 +61,9 @@ export class Gate {
     this.port = this.#listener.port;
   }
 
-  /** Whether a connection from that port of this machine to the server behind is one of ours. */
-  owns(port: number | undefined): boolean {
-    return port !== undefined && this.#ours.has(port);
+  /** Whether a connection to the server behind is one of ours, by where it comes from. */
+  owns(peer: { readonly address: string; readonly port: number } | null): boolean {
+    return peer?.address === LOOPBACK && this.#ours.has(peer.port);
   }
 
   /** Closes the port; `stopBehind` then ends the server behind, whose last words are still passed on, and all connections. */
@@ -124,7 +126,7 @@ export class Gate {
     this.#settle(lane);
     let port = 0;
     Bun.connect<Lane>({
-      hostname: "127.0.0.1",
+      hostname: LOOPBACK,
       port: this.#options.behind,
       allowHalfOpen: true, // the end is ours to answer: see below
       data: lane,

@@ -24,6 +24,11 @@ const PING = [
   `Content-Length: ${PING_BODY.length}`,
 ].join("\r\n");
 
+const ask = (name: string) => `GET /through?${name} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`;
+
+/** As `/proc/net/tcp` writes them. */
+const STATES = { listening: "0A", connected: "01" };
+
 const warningsOf = ({ log }: HttpWorld) =>
   log.lines.filter((line) => line.includes("too many connections")).length;
 
@@ -79,20 +84,31 @@ describe("CLI-20: a flood of connections from one address", () => {
   });
 });
 
-onLinux("the port behind the gate serves nobody else", async () => {
+onLinux("the port behind the gate serves nobody else, not even from a port of ours", async () => {
   await using world = startHttpWorld();
-  const [behind] = ownPorts().filter((port) => port !== world.port);
-  const answer = await fetch(`http://127.0.0.1:${behind}/mcp`);
-  expect([answer.status, await answer.text()]).toEqual([
-    403,
-    expect.stringContaining("this port is not for clients"),
-  ]);
+  const behind = ownTcp("listening").find(({ local }) => local !== world.port)?.local ?? 0;
+  const client = connect(world.port, "127.0.0.1");
+  client.write(ask("one"));
+  await until("the connection behind", () => ownTcp("connected").some(({ remote }) => remote === behind));
+  const ours = ownTcp("connected").find(({ remote }) => remote === behind)?.local ?? 0;
+  const froms = [{}, { localAddress: "127.0.0.2", localPort: ours }];
+  for (const from of froms) {
+    const stranger = connect({ port: behind, host: "127.0.0.1", ...from });
+    let heard = "";
+    stranger.setEncoding("latin1").on("data", (text) => {
+      heard += text;
+    });
+    stranger.write(ask("two"));
+    await until("an answer", () => heard.includes("this port is not for clients"));
+    expect(heard).toStartWith("HTTP/1.1 403 ");
+    stranger.destroy();
+  }
+  client.destroy();
 });
 
 describe("what goes through the gate", () => {
   const log = createMemoryLog();
   const sha = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
-  const ask = (name: string) => `GET /through?${name} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`;
   const large = randomBytes(20_000_000);
   const behindIt = (handle: (request: Request) => Promise<Response>) => {
     const app = createHttpApp({
@@ -165,8 +181,8 @@ describe("what goes through the gate", () => {
   });
 });
 
-/** The ports on which this process listens. */
-function ownPorts(): number[] {
+/** The ports of the TCP sockets of this process. */
+function ownTcp(which: "listening" | "connected"): { readonly local: number; readonly remote: number }[] {
   const inodes = new Set(
     readdirSync("/proc/self/fd").flatMap((fd) => {
       try {
@@ -176,9 +192,10 @@ function ownPorts(): number[] {
       }
     }),
   );
+  const portOf = (address = "") => Number.parseInt(address.split(":")[1] ?? "", 16);
   return readFileSync("/proc/self/net/tcp", "utf8")
     .split("\n")
     .map((line) => line.trim().split(/\s+/))
-    .filter((fields) => fields[3] === "0A" && inodes.has(fields[9] ?? ""))
-    .map((fields) => Number.parseInt((fields[1] ?? "").split(":")[1] ?? "", 16));
+    .filter(({ 3: state, 9: inode = "" }) => state === STATES[which] && inodes.has(inode))
+    .map(({ 1: local, 2: remote }) => ({ local: portOf(local), remote: portOf(remote) }));
 }
