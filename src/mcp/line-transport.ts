@@ -77,8 +77,8 @@ export class LineTransport implements Transport, UnreadResults {
   }
 
   /** What was written and not taken counts. */
-  ready(): Promise<void> {
-    return this.#when(() => this.#backlogBytes <= MAX_BACKLOG_BYTES);
+  ready(until: AbortSignal): Promise<void> {
+    return this.#when(() => until.aborted || this.#backlogBytes <= MAX_BACKLOG_BYTES, until);
   }
 
   hold(_id: RequestId, chars: number): boolean {
@@ -192,9 +192,10 @@ export class LineTransport implements Transport, UnreadResults {
     });
   }
 
-  #when(condition: () => boolean): Promise<void> {
+  #when(condition: () => boolean, until?: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       this.#waiters.add({ condition, resolve });
+      until?.addEventListener("abort", () => this.#wake(), { once: true });
       this.#wake();
     });
   }

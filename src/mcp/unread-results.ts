@@ -12,8 +12,8 @@ const WAIT_MS = 60_000;
 
 /** What one connection knows of results that its client has not read. */
 export interface UnreadResults {
-  /** Resolves when there is room for the result of another run. */
-  ready(): Promise<void>;
+  /** Resolves when there is room for the result of another run, or `until` aborts: nobody waits any more. */
+  ready(until: AbortSignal): Promise<void>;
   /** A request has a result of about so many characters; `false`: it is too much, and not counted. */
   hold(id: RequestId, chars: number): boolean;
 }
@@ -21,12 +21,17 @@ export interface UnreadResults {
 /** Waits until another run may begin. Rejects with `SESSION_BUSY`; resolves at once when `signal` aborts. */
 export async function waitForRoom(unread: UnreadResults, signal: AbortSignal): Promise<void> {
   await nextTurn(); // the result of the run before is on its way
-  const room = withDeadline(unread.ready(), WAIT_MS, "reading", "SESSION_BUSY");
-  await untilAborted(room, signal).catch(() => {
+  const over = new AbortController();
+  const room = withDeadline(unread.ready(over.signal), WAIT_MS, "reading", "SESSION_BUSY");
+  try {
+    await untilAborted(room, signal);
+  } catch {
     throw new BridgeError("SESSION_BUSY", "results of earlier calls wait to be read by the client", {
       hint: "Read them, then call again.",
     });
-  });
+  } finally {
+    over.abort(); // a client that goes on to call and read nothing leaves nobody waiting
+  }
 }
 
 interface Room {
@@ -38,11 +43,14 @@ interface Room {
 export class ResultRooms {
   readonly #rooms = new Map<string, Room>();
 
-  /** Resolves when there is room for another result of the caller. */
-  async ready(callerId: string): Promise<void> {
+  /** Resolves when there is room for another result of the caller, or `until` aborts. */
+  async ready(callerId: string, until: AbortSignal): Promise<void> {
     const room = this.#rooms.get(callerId);
     if (room === undefined || room.chars <= MAX_UNREAD_CHARS) return;
-    await new Promise<void>((resolve) => room.waiting.add(resolve));
+    const { promise, resolve } = Promise.withResolvers<void>();
+    room.waiting.add(resolve);
+    await untilAborted(promise, until);
+    room.waiting.delete(resolve);
   }
 
   /** Counts a result; returns what to call once it was read, or will not be. `undefined`: it is too much. */
@@ -72,13 +80,21 @@ export class OpenResults implements UnreadResults {
     this.#callerId = callerId;
   }
 
-  ready(): Promise<void> {
-    return this.#rooms.ready(this.#callerId);
+  ready(until: AbortSignal): Promise<void> {
+    return this.#rooms.ready(this.#callerId, until);
   }
 
-  /** A request is to be answered. */
-  begin(id: RequestId): void {
-    this.#open.set(id, []);
+  /**
+   * A request is to be answered; returns what to call once its answer was sent, or nobody wants it any more. Its id may be
+   * another's by then: that of a request that was answered can be used again while the answer is being sent.
+   */
+  begin(id: RequestId): () => void {
+    const held: (() => void)[] = [];
+    this.#open.set(id, held);
+    return () => {
+      for (const release of held.splice(0)) release();
+      if (this.#open.get(id) === held) this.#open.delete(id);
+    };
   }
 
   hold(id: RequestId, chars: number): boolean {
@@ -87,11 +103,5 @@ export class OpenResults implements UnreadResults {
     const release = this.#rooms.hold(this.#callerId, chars);
     if (release !== undefined) held.push(release);
     return release !== undefined;
-  }
-
-  /** Its answer was sent, or nobody wants it any more. */
-  end(id: RequestId): void {
-    for (const release of this.#open.get(id) ?? []) release();
-    this.#open.delete(id);
   }
 }

@@ -94,13 +94,11 @@ export class LegacySession {
       });
     }
     this.#streams += 1;
-    for (const id of ids) {
-      this.#active.add(id);
-      this.#unread.begin(id);
-    }
+    for (const id of ids) this.#active.add(id);
+    const read = ids.map((id) => this.#unread.begin(id));
     const leave = () => {
       this.#streams -= 1;
-      for (const id of ids) this.#unread.end(id);
+      for (const tell of read) tell();
       this.#usedAt = performance.now();
     };
     const response = await this.#transport

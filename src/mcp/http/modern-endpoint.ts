@@ -56,8 +56,7 @@ export class ModernEndpoint {
 
   async handle(request: Request, caller: Caller, body: unknown): Promise<Response> {
     const unread = new OpenResults(this.#rooms, caller.id);
-    const ids = requestIds(body);
-    for (const id of ids) unread.begin(id);
+    const read = requestIds(body).map((id) => unread.begin(id));
     this.#asked.set(request, { caller, unread });
     const response = this.#handler.fetch(request, body === undefined ? {} : { parsedBody: body });
     if (methodOf(body) === "subscriptions/listen") return response; // it lasts as long as the client wants
@@ -65,7 +64,7 @@ export class ModernEndpoint {
     this.#open.add(ended.promise);
     const end = () => {
       this.#open.delete(ended.promise);
-      for (const id of ids) unread.end(id);
+      for (const tell of read) tell();
       ended.resolve();
     };
     return response.then(
