@@ -2,6 +2,8 @@ import type { Socket } from "bun";
 
 /** As much as Bun takes of the head of a request. */
 const MAX_HEAD_BYTES = 16 * 1024;
+/** Each read takes some 90 bytes more than it has: of a head that comes byte by byte, 1.4 MB. */
+const MAX_HEAD_PIECES = 64;
 /** For a client to take the last of an answer, and to close. */
 const LINGER_S = 5;
 const COLLECT_BYTES = 4 * 1024 ** 2;
@@ -52,6 +54,7 @@ export class Lane {
       return;
     }
     this.#head.push(bytes);
+    if (this.#head.length > MAX_HEAD_PIECES) this.#head = [Buffer.concat(this.#head)];
     this.#headBytes += bytes.length;
     if (this.#isComplete) return;
     this.#isComplete = this.#headBytes > MAX_HEAD_BYTES || this.#endsHead(bytes);
