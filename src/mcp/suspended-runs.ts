@@ -42,10 +42,7 @@ export class SuspendedRuns {
     const timer = setTimeout(() => this.#forget(callerId, token), KEEP_RESULT_MS).unref();
     this.#ended.set(token, { callerId, chars, timer });
     this.#endedChars += chars;
-    for (const [each, { callerId: whose }] of this.#ended) {
-      if (this.#endedChars <= MAX_RESULT_CHARS) return;
-      this.#forget(whose, each);
-    }
+    while (this.#endedChars > MAX_RESULT_CHARS) this.#forgetOldest(this.#largestCaller());
   }
 
   /** One request at a time waits for a run: who takes it has it. `undefined` where the caller has none of this token. */
@@ -53,6 +50,19 @@ export class SuspendedRuns {
     const found = this.#runs.get(callerId)?.get(token);
     if (found !== undefined) this.#forget(callerId, token);
     return found;
+  }
+
+  /** Whose results are most: that they are many takes nothing from others. */
+  #largestCaller(): string | undefined {
+    const sums = new Map<string, number>();
+    for (const { callerId, chars } of this.#ended.values())
+      sums.set(callerId, (sums.get(callerId) ?? 0) + chars);
+    return [...sums].sort(([, one], [, other]) => other - one)[0]?.[0];
+  }
+
+  #forgetOldest(callerId: string | undefined): void {
+    const oldest = [...this.#ended].find(([, ended]) => ended.callerId === callerId);
+    if (oldest !== undefined) this.#forget(oldest[1].callerId, oldest[0]);
   }
 
   #forget(callerId: string, token: string): void {

@@ -44,4 +44,12 @@ describe("NBR-12: runs that wait for their client", () => {
     expect(left(runs, "ann", going)).toEqual([...going]);
     expect(left(runs, "bob", keep(runs, "bob", 32, MIB))).toHaveLength(32); // what was taken counts no more
   });
+
+  test("and have ended are let go of the caller who has most", () => {
+    const runs = new SuspendedRuns();
+    const anns = keep(runs, "ann", 3, MIB);
+    const bobs = keep(runs, "bob", 40, MIB);
+    expect(left(runs, "ann", anns)).toEqual([...anns]);
+    expect(left(runs, "bob", bobs)).toEqual([...bobs.slice(11)]);
+  });
 });
