@@ -66,6 +66,7 @@ export class RunningCell {
       late: { stdout: late.read("stdout"), stderr: late.read("stderr") },
       result: done?.result ?? null,
       error: done?.error ?? null,
+      ...(end.kind === "died" ? { death: { reason: end.frame.reason, signal: end.frame.signal } } : {}),
       exitCode: end.kind === "died" ? exitCodeOfDeath(end.frame) : (done?.exit_code ?? null),
       notes,
       images: images.images,

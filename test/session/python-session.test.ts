@@ -96,6 +96,16 @@ describe("a session", () => {
     expect([outcome.late.stdout.text, outcome.stdout.text]).toEqual(["late\n", "mine\n"]);
   });
 
+  test("tells how Python died in a call", async () => {
+    const outcome = await run(openSession(), "import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)");
+    expect(outcome).toMatchObject({
+      status: "died",
+      exitCode: 139,
+      death: { reason: "signal", signal: "SIGSEGV" },
+      notes: [expect.stringContaining("it crashed with SIGSEGV")],
+    });
+  });
+
   test("says in the next result that Python died between two calls", async () => {
     const { source, happened } = observe("onDied");
     const session = openSession({ kernels: source });
