@@ -91,8 +91,8 @@ async function shakeHands(
     mask,
     prepare,
   });
-  const killable = { ended: transport.ended, kill: () => transport.kill() };
-  options.onStart(killable);
+  const kill = () => transport.kill();
+  options.onStart({ ended: transport.gone, kill });
   try {
     await client.connect(transport as Transport, { signal, timeout: options.connectMs });
   } catch (error) {
@@ -104,7 +104,8 @@ async function shakeHands(
   // Also from a server that did not announce that it would say so.
   client.setNotificationHandler("notifications/tools/list_changed", toolsChanged);
   return {
-    ...killable,
+    ended: transport.ended,
+    kill,
     client,
     mask,
     pid: transport.pid,

@@ -29,14 +29,16 @@ export interface ConnectOptions {
 
 /** A server process or a connection to a URL, from before it starts until it has ended. */
 export interface Killable {
-  /** Resolves when it is gone, for whatever reason. Never rejects. */
+  /** Resolves when it is gone, for whatever reason, with all of its group. Never rejects. */
   readonly ended: Promise<void>;
   /** Ends all of it without waiting, a process group by SIGKILL: for an exit of the bridge. */
   kill(): void;
 }
 
 /** A live connection to one server. Who connected it closes it. */
-export interface Connection extends Killable {
+export interface Connection extends Omit<Killable, "ended"> {
+  /** Resolves when its server is gone, for whatever reason; what that had started may take seconds more. Never rejects. */
+  readonly ended: Promise<void>;
   readonly client: Client;
   /** Hides the server's secrets in what it says, for logs and errors. */
   readonly mask: Mask;

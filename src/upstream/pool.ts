@@ -144,6 +144,7 @@ export class Pool implements Closable {
     clearTimeout(this.#rootsTimer);
     const closing = [...this.#connections].map((connection) => connection.close());
     await Promise.all([...closing, ...[...this.#slots.values()].map((slot) => slot.settle())]);
+    await Promise.all([...this.#processes].map(({ ended }) => ended)); // servers that died have left children
     process.off("exit", this.#onProcessExit);
     await this.#reaper.close();
   }

@@ -51,6 +51,9 @@ export class StdioTransport implements Transport {
   /** Resolves when the process is gone, or was never there and will not be. */
   readonly ended: Promise<void>;
   readonly #ended = Promise.withResolvers<void>();
+  /** Resolves after `ended`, when nothing is left of what it started either, as far as that is of its group. */
+  readonly gone: Promise<void>;
+  readonly #gone = Promise.withResolvers<void>();
   readonly #options: TransportOptions;
   readonly #splitter = new LineSplitter(MAX_MESSAGE_BYTES);
   readonly #decoder = new TextDecoder();
@@ -71,6 +74,7 @@ export class StdioTransport implements Transport {
   constructor(options: TransportOptions) {
     this.#options = options;
     this.ended = this.#ended.promise;
+    this.gone = this.#gone.promise;
   }
 
   get pid(): number | null {
@@ -147,7 +151,7 @@ export class StdioTransport implements Transport {
     this.#exit = exit;
     this.#closed = true;
     // What a dead wrapper left behind has no use any more.
-    void this.#process?.stop(0);
+    void Promise.resolve(this.#process?.stop(0)).then(() => this.#gone.resolve());
     this.#ended.resolve();
     this.onclose?.();
   }

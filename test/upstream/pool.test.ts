@@ -112,6 +112,20 @@ describe("closing", () => {
     expect(journal.lines()).toContain("SIGTERM");
   });
 
+  test("LEFT-3: waits for what a server left that died by itself", async () => {
+    using journal = createJournal();
+    const family = `sh -c "trap '' TERM HUP; sleep 600 & wait" ${journal.path} & exec "$0" "$@"`;
+    const program = [process.execPath, join(SERVERS, "scripted-server.ts")];
+    const script = JSON.stringify({ tools: { die: { exit: 1 } } });
+    const rig = createRig([define("fx", { command: "/bin/sh", args: ["-c", family, ...program, script] })]);
+    await faultOf(rig.upstream.callTool({ server: "fx", tool: "die", arguments: {} }, soon()));
+    expect(livingWith(journal.path).length).toBe(1);
+
+    await rig.upstream.close();
+
+    await until(() => livingWith(journal.path).length === 0, 500);
+  });
+
   test.each([
     ["connected", {}],
     ["still starting", { dead: true }],
