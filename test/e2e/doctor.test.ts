@@ -96,6 +96,6 @@ describe("sandpy doctor", () => {
     child.kill("SIGINT");
     const { code } = await child.exited;
     expect(code).toBe(130);
-    expect(await containersOf(child.pid)).toEqual([]);
+    await until("no container is left", async () => (await containersOf(child.pid)).length === 0);
   });
 });
