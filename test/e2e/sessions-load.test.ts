@@ -89,17 +89,22 @@ async function work(client: SessionClient, held: Held, tally: Tally): Promise<vo
   const isHonest = mine === undefined || (mine === "None" && n === "-1") || mine === held.key;
   if (!isHonest) tally.wrong.push(`${held.key}: ${text}`);
   tally.lost += 1;
-  if (!text.includes(LOST)) tally.unsaid.push(`${held.key}: ${text}`);
+  if (!saysSo(text)) tally.unsaid.push(`${held.key}: ${text}`);
   held.value = 0;
   for (;;) {
     const again = await client.run(give(held.key), held.handle);
     if (again.text.startsWith(`'${held.key}'`)) return; // the session works at once
     tally.lost += 1; // killed once more
-    if (!again.text.includes(LOST)) {
+    if (!saysSo(again.text)) {
       tally.unsaid.push(`${held.key}: ${again.text}`);
       return;
     }
   }
+}
+
+/** Whether a run says that its sandbox was lost: while it ran, before, or already while it was started. */
+function saysSo(text: string): boolean {
+  return text.includes(LOST) || text.startsWith("the sandbox did not start: ");
 }
 
 /** Kills sandboxes at random, as an engine or a person would. */
