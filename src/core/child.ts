@@ -2,13 +2,12 @@ import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { BoundedText } from "./bounded-text.ts";
-import { JoinedWrites } from "./joined-writes.ts";
 import { withDeadline } from "./lifecycle.ts";
+import { PipedChild } from "./piped-child.ts";
 import { takeTurns } from "./turns.ts";
 
 /** How much of the error output is kept, from both of its ends. */
 export const STDERR_TAIL_CHARS = 8192;
-const TERM_GRACE_MS = 1000;
 const DRAIN_MS = 1000;
 const GROUP_POLL_MS = 20;
 
@@ -120,19 +119,16 @@ export function withoutBunVariables(env: Readonly<Record<string, string>>): Reco
   return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith("BUN_")));
 }
 
-class RunningChild implements Child {
-  readonly pid: number;
+class RunningChild extends PipedChild {
   readonly exited: Promise<ChildExit>;
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #ownGroup: boolean;
   readonly #stderr = new BoundedText(STDERR_TAIL_CHARS);
-  readonly #stdin = new JoinedWrites((bytes) => this.#writeNow(bytes));
-  #stopping: Promise<ChildExit> | undefined;
 
   constructor(child: ChildProcessWithoutNullStreams, ownGroup: boolean, onStderr: ChildOptions["onStderr"]) {
+    super(child, child.stdin, ownGroup);
     this.#child = child;
     this.#ownGroup = ownGroup;
-    this.pid = child.pid ?? -1;
     for (const stream of [child.stdin, child.stdout, child.stderr]) {
       stream.on("error", () => undefined); // a broken pipe: the exit says it
     }
@@ -148,50 +144,11 @@ class RunningChild implements Child {
     return takeTurns<Uint8Array>(this.#child.stdout);
   }
 
-  write(bytes: Uint8Array | string): Promise<void> {
-    if (!this.#child.stdin.writable) return Promise.reject(new Error("the process has ended"));
-    return this.#stdin.write(bytes);
-  }
-
-  endInput(): void {
-    this.#stdin.flush();
-    this.#child.stdin.end();
-  }
-
   stderrText(): string {
     return this.#stderr.toString().trimEnd();
   }
 
-  kill(signal: NodeJS.Signals): void {
-    try {
-      if (this.#ownGroup) process.kill(-this.pid, signal);
-      else this.#child.kill(signal);
-    } catch {
-      // ESRCH: nobody is left
-    }
-  }
-
-  stop(graceMs = 2000): Promise<ChildExit> {
-    this.#stopping ??= this.#climbLadder(graceMs);
-    return this.#stopping;
-  }
-
-  #writeNow(bytes: Uint8Array | string): Promise<void> {
-    return new Promise<void>((resolve, reject) => {
-      this.#child.stdin.write(bytes, (error) => (error ? reject(error) : resolve()));
-    });
-  }
-
-  async #climbLadder(graceMs: number): Promise<ChildExit> {
-    this.endInput();
-    if (!(await this.#endsWithin(graceMs))) {
-      this.kill("SIGTERM");
-      if (!(await this.#endsWithin(TERM_GRACE_MS))) this.kill("SIGKILL");
-    }
-    return this.exited;
-  }
-
-  async #endsWithin(ms: number): Promise<boolean> {
+  protected async endsWithin(ms: number): Promise<boolean> {
     const end = performance.now() + ms;
     const exit = await withDeadline(this.exited, ms, `process ${this.pid}`).catch(() => undefined);
     if (exit === undefined) return false;

@@ -9,11 +9,10 @@ import {
   STDERR_TAIL_CHARS,
   withoutBunVariables,
 } from "./child.ts";
-import { JoinedWrites } from "./joined-writes.ts";
 import { withDeadline } from "./lifecycle.ts";
+import { PipedChild } from "./piped-child.ts";
 import { takeTurns } from "./turns.ts";
 
-const TERM_GRACE_MS = 1000;
 const DRAIN_MS = 1000;
 
 const FIRST_INHERITED = 3;
@@ -38,24 +37,19 @@ export async function startHeir(options: Omit<ChildOptions, "onSpawn" | "onStder
   return new Heir(child, options.ownGroup === true);
 }
 
-class Heir implements Child {
-  readonly pid: number;
+class Heir extends PipedChild {
   readonly exited: Promise<ChildExit>;
   readonly #child: ChildProcess;
-  readonly #ownGroup: boolean;
   readonly #input: Socket;
   readonly #output: Socket;
   readonly #errors: Socket;
-  readonly #writes = new JoinedWrites((bytes) => this.#writeNow(bytes));
   readonly #words = new BoundedText(STDERR_TAIL_CHARS);
   readonly #heirsWords = new BoundedText(STDERR_TAIL_CHARS);
-  #stopping: Promise<ChildExit> | undefined;
 
   constructor(child: ChildProcess, ownGroup: boolean) {
-    this.#child = child;
-    this.#ownGroup = ownGroup;
-    this.pid = child.pid ?? -1;
     const [input, output, errors] = child.stdio.slice(FIRST_INHERITED) as unknown as [Socket, Socket, Socket];
+    super(child, input, ownGroup);
+    this.#child = child;
     this.#input = input;
     this.#output = output;
     this.#errors = errors;
@@ -70,55 +64,23 @@ class Heir implements Child {
     return takeTurns<Uint8Array>(this.#output);
   }
 
-  async write(bytes: Uint8Array | string): Promise<void> {
-    if (!this.#input.writable) throw new Error("the process has ended");
-    await this.#writes.write(bytes);
-  }
-
-  endInput(): void {
-    this.#writes.flush();
-    this.#input.end();
-  }
-
   stderrText(): string {
     const own = this.#child.exitCode === 0 ? "" : this.#words.toString();
     return `${own}${this.#heirsWords.toString()}`.trimEnd();
   }
 
-  kill(signal: NodeJS.Signals): void {
+  override kill(signal: NodeJS.Signals): void {
     const { exitCode, signalCode } = this.#child;
     if (exitCode !== null || signalCode !== null) return; // it may be long ago, and its number another's by now
-    try {
-      if (this.#ownGroup) process.kill(-this.pid, signal);
-      else this.#child.kill(signal);
-    } catch {
-      // ESRCH: it has done its part
-    }
+    super.kill(signal);
   }
 
-  stop(graceMs = 2000): Promise<ChildExit> {
-    this.#stopping ??= this.#climbLadder(graceMs);
-    return this.#stopping;
+  /** An heir cannot be killed from here; it loses its pipes. */
+  protected override letGo(): void {
+    for (const stream of [this.#input, this.#output, this.#errors]) stream.destroy();
   }
 
-  #writeNow(bytes: Uint8Array | string): Promise<void> {
-    return new Promise<void>((resolve, reject) => {
-      this.#input.write(bytes, (error) => (error ? reject(error) : resolve()));
-    });
-  }
-
-  async #climbLadder(graceMs: number): Promise<ChildExit> {
-    this.endInput();
-    if (!(await this.#endsWithin(graceMs))) {
-      this.kill("SIGTERM");
-      // An heir cannot be killed from here; it has lost its pipes.
-      for (const stream of [this.#input, this.#output, this.#errors]) stream.destroy();
-      if (!(await this.#endsWithin(TERM_GRACE_MS))) this.kill("SIGKILL");
-    }
-    return this.exited;
-  }
-
-  #endsWithin(ms: number): Promise<boolean> {
+  protected endsWithin(ms: number): Promise<boolean> {
     return withDeadline(this.exited, ms, `process ${this.pid}`).then(
       () => true,
       () => false,
