@@ -1,109 +1,165 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
+import { type FileTally, readJunit, sumOf } from "./lib/junit.ts";
 
 /**
- * Counts what the steps of `scripts/test` did, from the runners' own reports, and prints the closing line.
+ * Counts what the steps of `scripts/test` did, from the runners' own reports.
  *
- *     bun scripts/report.ts STEPS.tsv
+ *     bun scripts/report.ts sum STEPS.tsv       prints the summary and the closing line; exit code 1 where a test failed
+ *     bun scripts/report.ts few TESTS REPORT    the files of the tests that failed, with commas, where these are few
  *
  * One step a line: name, kind, exit code, seconds, report file; tab separated. Kinds: `check` (its exit code is the
- * result), `bun:unit`, `bun:e2e` or `bun:FILE,FILE` (JUnit of `bun test` over those test files), `json` (`{passed, failed,
- * skipped}`).
+ * result), `bun:TESTS` (JUnit of `bun test`; TESTS is `unit`, `e2e` or files with commas), `again:FILES` (some files of
+ * the step before it once more: counts instead of what they did there), `json` (`{passed, failed, skipped}`).
  */
 
 interface Tally {
   readonly passed: number;
   readonly failed: number;
   readonly skipped: number;
-  /** What the numbers do not say: a report that is missing, a file that ran no test. */
+  /** What the numbers do not say: a report that is missing, a file that ran no test. Each counts as a failure. */
   readonly problems: readonly string[];
 }
 
+interface Step {
+  readonly name: string;
+  readonly kind: string;
+  readonly exit: number;
+  readonly seconds: string;
+  readonly report: string;
+}
+
+/** More than these in one step are no chance. */
+const FEW = 3;
+
 const root = resolve(import.meta.dir, "..");
 
-function main(): void {
-  const file = process.argv[2];
-  if (file === undefined) throw new Error("usage: bun scripts/report.ts STEPS.tsv");
-  const total = { passed: 0, failed: 0, skipped: 0 };
+function sum(file: string): void {
+  const steps = readFileSync(file, "utf8").split("\n").flatMap(readStep);
+  const total = { passed: 0, failed: 0 };
   const lines: string[] = [];
-  for (const line of readFileSync(file, "utf8").split("\n")) {
-    if (line === "") continue;
-    const [name = "", kind = "", exit = "", seconds = "", report = ""] = line.split("\t");
-    const tally = readTally(kind, Number(exit), report);
+  const chancy: string[] = [];
+  for (const step of steps) {
+    if (isAgain(step)) continue;
+    const again = steps.find((other) => isAgain(other) && other.report === againOf(step.report));
+    const tally = again === undefined ? readTally(step) : tallyAgain(step, again, chancy);
     total.passed += tally.passed;
-    total.failed += tally.failed;
-    total.skipped += tally.skipped;
-    const numbers = `${tally.passed} passed, ${tally.failed} failed, ${tally.skipped} skipped`;
-    lines.push(`${name.padEnd(38)} ${seconds.padStart(4)} s  ${numbers}`);
+    total.failed += tally.failed + tally.problems.length;
+    const seconds = String(Number(step.seconds) + Number(again?.seconds ?? 0));
+    const numbers = `${tally.passed} passed, ${tally.failed + tally.problems.length} failed, ${tally.skipped} skipped`;
+    lines.push(`${step.name.padEnd(38)} ${seconds.padStart(4)} s  ${numbers}`);
     for (const problem of tally.problems) lines.push(`    ${problem}`);
   }
-  if (lines.length === 0) total.failed += 1;
+  if (steps.length === 0) total.failed += 1;
+  if (chancy.length > 0) lines.push("", "passed only when run again, alone:", ...chancy);
   process.stdout.write(`\n${lines.join("\n")}\n\n${total.passed} passed, ${total.failed} failed\n`);
   if (total.failed > 0 || total.passed === 0) process.exitCode = 1;
 }
 
-function readTally(kind: string, exit: number, report: string): Tally {
-  if (kind === "check")
-    return { passed: exit === 0 ? 1 : 0, failed: exit === 0 ? 0 : 1, skipped: 0, problems: [] };
-  if (!existsSync(report))
-    return { passed: 0, failed: 1, skipped: 0, problems: [`left no report (exit code ${exit})`] };
-  const text = readFileSync(report, "utf8");
-  const tally = kind === "json" ? readJson(text) : readJunit(text, kind.replace(/^bun:/, ""));
-  const problems = [...tally.problems];
-  if (tally.passed + tally.failed === 0) problems.push("ran no test");
-  else if (exit !== 0 && tally.failed + problems.length === 0)
-    problems.push(`exit code ${exit}, though no test failed`);
-  return { ...tally, failed: tally.failed + problems.length, problems };
+function few(tests: string, report: string): void {
+  let files: ReadonlyMap<string, FileTally>;
+  try {
+    files = readJunit(readFileSync(report, "utf8"));
+  } catch {
+    return; // it ended before it had a report: the sum says so
+  }
+  const missing = missingFiles(tests, files);
+  const failed = [...files].filter(([, tally]) => tally.failed.length > 0).map(([name]) => name);
+  const count = sumOf(files.values()).failed + missing.length;
+  if (count > 0 && count <= FEW) process.stdout.write(`${[...failed, ...missing].join(",")}\n`);
 }
 
-function readJson(text: string): Tally {
+function readStep(line: string): Step[] {
+  if (line === "") return [];
+  const [name = "", kind = "", exit = "", seconds = "", report = ""] = line.split("\t");
+  return [{ name, kind, exit: Number(exit), seconds, report }];
+}
+
+function isAgain({ kind }: Step): boolean {
+  return kind.startsWith("again:");
+}
+
+/** Where `scripts/test` has the report of a second run written. */
+function againOf(report: string): string {
+  return `${report}.again`;
+}
+
+function readTally({ kind, exit, report }: Step): Tally {
+  if (kind === "check")
+    return { passed: exit === 0 ? 1 : 0, failed: exit === 0 ? 0 : 1, skipped: 0, problems: [] };
   try {
-    const value = JSON.parse(text) as Record<string, unknown>;
-    return {
-      passed: toCount(value["passed"]),
-      failed: toCount(value["failed"]),
-      skipped: toCount(value["skipped"] ?? 0),
-      problems: [],
-    };
+    if (!existsSync(report)) throw new Error(`left no report (exit code ${exit})`);
+    const text = readFileSync(report, "utf8");
+    return kind === "json" ? counted(readJson(text), [], exit) : tallyOf(kind, readJunit(text), exit);
   } catch (error) {
-    return { passed: 0, failed: 0, skipped: 0, problems: [`report is not as expected: ${String(error)}`] };
+    return { passed: 0, failed: 0, skipped: 0, problems: [(error as Error).message] };
   }
 }
 
-function readJunit(text: string, folder: string): Tally {
-  const all = /<testsuites\b([^>]*)>/.exec(text)?.[1] ?? "";
-  const attribute = (name: string): number =>
-    Number(new RegExp(` ${name}="(\\d+)"`).exec(all)?.[1] ?? Number.NaN);
-  const tests = attribute("tests");
-  const failed = attribute("failures");
-  const skipped = attribute("skipped");
-  if (!text.trimEnd().endsWith("</testsuites>") || Number.isNaN(tests + failed + skipped))
-    return { passed: 0, failed: 0, skipped: 0, problems: ["report is not JUnit of bun test"] };
+/** What `again` did stands for what its files did in `step`. Adds the tests that failed only there to `chancy`. */
+function tallyAgain(step: Step, again: Step, chancy: string[]): Tally {
+  const repeated = readTally(again);
+  if (repeated.passed === 0) return readTally(step);
+  const files = new Map(readJunit(readFileSync(step.report, "utf8")));
+  for (const [name, tally] of readJunit(readFileSync(again.report, "utf8"))) {
+    const titles = files.get(name)?.failed ?? ["its file did not load"];
+    chancy.push(
+      ...titles
+        .filter((title) => !tally.failed.includes(title))
+        .map((title) => `    ${step.name}: ${name}: ${title}`),
+    );
+    files.set(name, tally);
+  }
+  return tallyOf(step.kind, files, again.exit);
+}
+
+function tallyOf(kind: string, files: ReadonlyMap<string, FileTally>, exit: number): Tally {
   // A file that does not load is not in the report: look for each file that should be.
-  const reported = new Set([...text.matchAll(/<testsuite\b[^>]* file="([^"]*)"/g)].map((match) => match[1]));
-  const missing = testFiles(folder).filter((name) => !reported.has(name));
-  return {
-    passed: tests - failed - skipped,
-    failed,
-    skipped,
-    problems: missing.map((name) => `${name} reported no test`),
-  };
+  const missing = missingFiles(kind.slice(kind.indexOf(":") + 1), files);
+  return counted(
+    sumOf(files.values()),
+    missing.map((name) => `${name} reported no test`),
+    exit,
+  );
+}
+
+function counted(sums: Omit<Tally, "problems">, problems: readonly string[], exit: number): Tally {
+  if (sums.passed + sums.failed === 0) return { ...sums, problems: [...problems, "ran no test"] };
+  if (exit !== 0 && sums.failed + problems.length === 0)
+    return { ...sums, problems: [`exit code ${exit}, though no test failed`] };
+  return { ...sums, problems };
+}
+
+function missingFiles(tests: string, files: ReadonlyMap<string, FileTally>): string[] {
+  return testFiles(tests).filter((name) => !files.has(name));
 }
 
 /** The files that `bun test` was to run: all of `test/` but the end-to-end ones, those alone, or the ones named. */
-function testFiles(folder: string): string[] {
-  if (folder.endsWith(".test.ts")) return folder.split(",");
+function testFiles(tests: string): string[] {
+  if (tests.endsWith(".test.ts")) return tests.split(",");
   const endToEnd = join("test", "e2e");
   return [...new Bun.Glob("test/**/*.test.ts").scanSync(root)]
     .map((name) => relative(root, resolve(root, name)))
-    .filter((name) => name.startsWith(endToEnd) === (folder === "e2e"))
+    .filter((name) => name.startsWith(endToEnd) === (tests === "e2e"))
     .sort();
+}
+
+function readJson(text: string): Omit<Tally, "problems"> {
+  const value = JSON.parse(text) as Record<string, unknown>;
+  return {
+    passed: toCount(value["passed"]),
+    failed: toCount(value["failed"]),
+    skipped: toCount(value["skipped"] ?? 0),
+  };
 }
 
 function toCount(value: unknown): number {
   if (typeof value !== "number" || !Number.isInteger(value) || value < 0)
-    throw new Error(`not a count: ${JSON.stringify(value)}`);
+    throw new Error(`report has no count: ${JSON.stringify(value)}`);
   return value;
 }
 
-main();
+const [command, ...operands] = process.argv.slice(2);
+if (command === "sum" && operands.length === 1) sum(operands[0] ?? "");
+else if (command === "few" && operands.length === 2) few(operands[0] ?? "", operands[1] ?? "");
+else throw new Error("usage: bun scripts/report.ts sum STEPS.tsv | few TESTS REPORT");
