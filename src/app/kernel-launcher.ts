@@ -61,6 +61,14 @@ export class KernelLauncher implements KernelSource {
   }
 
   async start(events: KernelEvents, signal: AbortSignal): Promise<StartedKernel> {
+    try {
+      return await this.#start(events, signal);
+    } catch (error) {
+      throw withScarcity(error);
+    }
+  }
+
+  async #start(events: KernelEvents, signal: AbortSignal): Promise<StartedKernel> {
     const engine = this.#engine ?? (await this.#findEngine(signal));
     try {
       return await this.#startWith(engine, events, signal);
@@ -225,9 +233,6 @@ export class KernelLauncher implements KernelSource {
 
   #explainHint({ info }: ContainerEngine): string {
     const { image, ociRuntime } = this.#options.config;
-    const scarcity = scarcityOf(readOwnLimits());
-    if (scarcity !== undefined)
-      return `sandpy ${scarcity.what}, which may be the reason; where it is started: ${scarcity.command}`;
     if (ociRuntime !== undefined) {
       const run = info.engine === "podman" ? `--runtime ${ociRuntime} run` : `run --runtime ${ociRuntime}`;
       return `MCP_BRIDGE_OCI_RUNTIME is "${ociRuntime}": unset it, or try: ${info.engine} ${run} --rm ${image} true`;
@@ -250,6 +255,20 @@ export class KernelLauncher implements KernelSource {
 
 const WEAK_LIMITS_NOTE =
   "This engine does not enforce memory and process limits (rootless on cgroup v1); resource limits inside the sandbox stand in.";
+
+/** The failure of a start; its hint begins with what this process may have too little of: anything can fail then. */
+function withScarcity(error: unknown): unknown {
+  const scarcity = scarcityOf(readOwnLimits());
+  if (scarcity === undefined || !(error instanceof BridgeError) || error.code === "CANCELLED") return error;
+  const { code, message, hint = "", data } = error;
+  if (hint.includes(scarcity.command)) return error;
+  const advice = `sandpy ${scarcity.what}, which may be the reason; where it is started: ${scarcity.command}`;
+  return new BridgeError(code, message, {
+    hint: hint === "" ? advice : `${advice}\n${hint}`,
+    cause: error,
+    ...(data === undefined ? {} : { data }),
+  });
+}
 
 function isEngineFailure(error: unknown): error is BridgeError {
   return hasEnded(error) && ENGINE_EXIT_CODES.includes(error.data?.["exitCode"]);
