@@ -1,6 +1,7 @@
 import { randomInt } from "node:crypto";
 import { type BridgeEvents, createSessionRef, type SessionRef } from "../core/bridge-events.ts";
 import { BridgeError } from "../core/errors.ts";
+import { untilAborted } from "../core/lifecycle.ts";
 import type { Log } from "../core/log.ts";
 import { outsideRuns, type RunContext, withinRun } from "../core/run-context.ts";
 import type { Tracing } from "../core/tracing.ts";
@@ -13,6 +14,7 @@ import type { CallLimit } from "./call-group.ts";
 import { RESET_DEADLINE_MS, runCell } from "./execution.ts";
 import { feedInput } from "./feed-input.ts";
 import type { KernelSource } from "./kernel-source.ts";
+import { interrupted, notRun } from "./not-run.ts";
 import { cutNote, deathNote, endedNote, idleNote } from "./notes.ts";
 import type { ExecuteRequest, Outcome } from "./outcome.ts";
 import { CapturedOutput } from "./output.ts";
@@ -138,7 +140,7 @@ class PythonSession implements Session {
   }
 
   interrupt(): boolean {
-    this.#interruptor?.abort(new BridgeError("CANCELLED", "the execution was interrupted"));
+    this.#interruptor?.abort(interrupted());
     return this.#interruptor !== undefined;
   }
 
@@ -177,12 +179,12 @@ class PythonSession implements Session {
     interruptor: AbortController,
   ): Promise<Outcome> {
     const { signal } = interruptor;
-    if (request.ready !== undefined) await request.ready(signal);
-    if (signal.aborted) throw new BridgeError("CANCELLED", "the call was cancelled before its code ran");
-    report.started();
-    request.onStart?.();
-    this.#interruptor = interruptor;
+    this.#interruptor = interruptor; // also while it waits: nothing ends the sandbox meanwhile
     try {
+      if (request.ready !== undefined) await request.ready(signal);
+      if (signal.aborted) throw notRun(signal);
+      report.started();
+      request.onStart?.();
       const outcome = await this.#run(request, report, signal);
       if (this.#options.stateless && !outcome.stateLost) await this.#startAfresh();
       return outcome;
@@ -232,21 +234,35 @@ class PythonSession implements Session {
     }
   }
 
-  /** Gets the sandbox and the servers ready side by side. All of it ends before the first failure is thrown. */
+  /** Gets all ready that a cell needs. What was begun for it has ended before it rejects, but reading files. */
   async #prepare(request: ExecuteRequest, signal: AbortSignal) {
     const { tools, memory } = this.#options;
-    // A folder that cannot be read keeps no code from running: what asks for its files is told.
-    const state = memory.projectState().catch(() => "");
-    if (this.#kernel !== undefined && request.servers.length === 0)
-      return { kernel: this.#kernel, servers: await tools.servers(), projects: await state };
+    try {
+      // A folder that cannot be read keeps no code from running: what asks for its files is told.
+      const state = memory.projectState().catch(() => "");
+      const kernel =
+        this.#kernel !== undefined && request.servers.length === 0
+          ? this.#kernel
+          : await this.#connect(request.servers, signal);
+      const read = await untilAborted(Promise.all([tools.servers(), state]), signal);
+      if (read === undefined) throw notRun(signal);
+      return { kernel, servers: read[0], projects: read[1] };
+    } catch (error) {
+      throw signal.aborted ? notRun(signal, error) : error;
+    }
+  }
+
+  /** Starts the sandbox, where there is none, and the servers, side by side. */
+  async #connect(wanted: readonly string[], signal: AbortSignal): Promise<Kernel> {
+    const { tools } = this.#options;
     const [kernel, , ...connected] = await Promise.allSettled([
       this.#kernel ?? this.#startKernel(signal),
-      tools.servers(), // reads the configuration, the first time
-      ...request.servers.map((server) => tools.connect(server, signal)),
+      untilAborted(tools.servers(), signal), // reads the configuration, the first time
+      ...wanted.map((server) => tools.connect(server, signal)),
     ]);
     for (const step of connected) if (step.status === "rejected") throw step.reason;
     if (kernel.status === "rejected") throw kernel.reason;
-    return { kernel: kernel.value, servers: await tools.servers(), projects: await state };
+    return kernel.value;
   }
 
   /** Replaces the Python process, so that the next execution finds nothing of this one. */

@@ -1,5 +1,6 @@
 import { BridgeError } from "../core/errors.ts";
 import { untilAborted } from "../core/lifecycle.ts";
+import { notRun } from "./not-run.ts";
 
 /** What a queue may hold: jobs, the running one included, and the bytes that they keep in memory. */
 export interface QueueLimits {
@@ -36,7 +37,7 @@ export class JobQueue {
     this.#bytes += bytes;
     try {
       if (this.#waiting > 1) await untilAborted(before, signal); // else nobody is before it
-      if (signal.aborted) throw new BridgeError("CANCELLED", "the call was cancelled before its code ran");
+      if (signal.aborted) throw notRun(signal);
       return await job();
     } finally {
       this.#waiting -= 1;

@@ -19,7 +19,10 @@ export interface Session extends Closable {
   filesAfter(): Promise<WorkspaceFiles | undefined>;
   /** Bytes of memory that its sandbox holds; `undefined` where it has none, or does not answer soon. */
   measure(): Promise<number | undefined>;
-  /** Interrupts the code that runs now, as a client that cancels does; returns whether there was any. */
+  /**
+   * Interrupts the call whose turn it is, as a client that cancels does; returns whether there was any. Its code runs, or it
+   * still waits for its client or the sandbox: then `execute` rejects with `CANCELLED`, and nothing has run.
+   */
   interrupt(): boolean;
   /** Replaces the Python process, whatever it does; the next result says that variables are gone. */
   reset(): Promise<void>;

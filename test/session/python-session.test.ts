@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, spyOn, test } from "bun:test";
 import type { Sandbox } from "../../src/container/engine.ts";
+import { BridgeError } from "../../src/core/errors.ts";
 import { parseRpc } from "../../src/kernel/rpc.ts";
 import type { KernelSource } from "../../src/session/kernel-source.ts";
-import type { Outcome } from "../../src/session/outcome.ts";
+import type { ExecuteRequest, Outcome } from "../../src/session/outcome.ts";
 import { createSession, type SessionOptions } from "../../src/session/python-session.ts";
 import type { Session } from "../../src/session/session.ts";
 import { createHostKernels } from "../helpers/host-kernels.ts";
@@ -10,6 +11,7 @@ import { createHostMemory } from "../helpers/host-memory.ts";
 import { NO_SESSIONS } from "../helpers/host-sessions.ts";
 import { createHostTools } from "../helpers/host-tools.ts";
 import { createMemoryLog } from "../helpers/logs.ts";
+import { until } from "../helpers/until.ts";
 
 const log = createMemoryLog();
 
@@ -275,5 +277,86 @@ describe("a session", () => {
     await session.close();
     expect(["cancelled", "died"]).toContain((await running.catch(() => ({ status: "died" }))).status);
     expect(await run(session, "1").catch((e: unknown) => e)).toMatchObject({ code: "SESSION_CLOSED" });
+  });
+});
+
+/** A wait that has no end but that of its signal, the first time; `begun` resolves when it is waited for. */
+class Hold {
+  readonly #begun = Promise.withResolvers<void>();
+  readonly begun = this.#begun.promise;
+  #isUsed = false;
+
+  async wait(signal = new AbortController().signal): Promise<void> {
+    if (this.#isUsed) return;
+    this.#isUsed = true;
+    this.#begun.resolve();
+    await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+  }
+}
+
+describe("a call that waits for", () => {
+  const waits: Record<string, (hold: Hold) => Partial<SessionOptions & ExecuteRequest>> = {
+    "its client": (hold) => ({ ready: (signal) => hold.wait(signal) }),
+    "the sandbox": (hold) => ({
+      kernels: {
+        start: async (events, signal) => {
+          await hold.wait(signal);
+          if (signal.aborted) throw new BridgeError("CANCELLED", "the start was called off");
+          return kernels.start(events, signal);
+        },
+      },
+    }),
+    "the configuration": (hold) => ({ tools: { ...tools, servers: () => hold.wait().then(tools.servers) } }),
+    "a server": (hold) => ({
+      servers: ["web-search"],
+      tools: {
+        ...tools,
+        connect: async (server, signal) => {
+          await hold.wait(signal);
+          if (signal.aborted) throw new BridgeError("CANCELLED", `starting server "${server}" was cancelled`);
+        },
+      },
+    }),
+    "the folder of its projects": (hold) => ({
+      memory: { ...createHostMemory(), projectState: () => hold.wait().then(() => "") },
+    }),
+  };
+
+  test.each(Object.entries(waits))(
+    "%s ends when it is interrupted or cancelled, and runs nothing",
+    async (_, hold) => {
+      for (const stop of ["interrupted", "cancelled"]) {
+        const held = new Hold();
+        const { ready, servers = [], ...changes } = hold(held);
+        const session = openSession(changes);
+        const abort = new AbortController();
+        const request = { code: "ran = 1", servers, timeoutMs: 10_000, ...(ready && { ready }) };
+        const waiting = session.execute(request, abort.signal).catch((error: unknown) => error);
+        await held.begun;
+        if (stop === "cancelled") abort.abort();
+        else expect(session.interrupt()).toBe(true);
+        expect(await waiting).toMatchObject({
+          code: "CANCELLED",
+          ...(stop === "interrupted" ? { message: "the call was interrupted before its code ran" } : {}),
+        });
+        expect(session.interrupt()).toBe(false);
+        expect(await run(session, "'ran' in globals()")).toMatchObject({ ...ok, result: "False" });
+      }
+    },
+  );
+
+  test("its client keeps the sandbox, which stops when the call has come to nothing", async () => {
+    const session = openSession({ idleTimeoutMs: 50 });
+    const waited = { code: "x", servers: [], timeoutMs: 10_000, ready: () => Bun.sleep(300) }; // longer than the idle time
+    const [, outcome] = await Promise.all([
+      run(session, "x = 1"),
+      session.execute(waited, new AbortController().signal),
+    ]);
+    expect(outcome).toMatchObject({ ...ok, result: "1" });
+    const refused = { ...waited, ready: () => Promise.reject(new Error("it reads nothing")) };
+    expect(await session.execute(refused, new AbortController().signal).catch(String)).toBe(
+      "Error: it reads nothing",
+    );
+    await until("the sandbox to stop", () => !session.hasSandbox);
   });
 });

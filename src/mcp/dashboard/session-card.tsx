@@ -14,6 +14,9 @@ export interface SessionCardProps {
   readonly now: number | undefined;
 }
 
+/** In these states there is a call to interrupt: one that waits may wait for its client. */
+const HAS_CALL: ReadonlySet<SessionView["state"]> = new Set(["running", "waiting"]);
+
 /** Ids are made by us, and still are nothing that a selector or an attribute could trip over. */
 export function sessionKey({ id }: SessionView): string {
   return `session-${encodeURIComponent(id).replaceAll("%", "_")}`;
@@ -61,7 +64,7 @@ export function SessionCard({ session, memoryBytes, formToken, showsCaller, now 
           <Execution execution={execution} name={shownWord(id)} now={now} />
         )}
         <div class="actions">
-          <Action session={id} action="interrupt" formToken={formToken} disabled={state !== "running"} />
+          <Action session={id} action="interrupt" formToken={formToken} disabled={!HAS_CALL.has(state)} />
           <Confirmed session={id} action="reset" formToken={formToken} key_={key} />
           <Confirmed session={id} action="end" formToken={formToken} key_={key} />
         </div>

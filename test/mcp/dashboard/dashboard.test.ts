@@ -256,6 +256,24 @@ describe("acting on a session", () => {
     expect(acted).toEqual([`${action} of-ada`, `${action} of-ada`]);
   });
 
+  test("offers to interrupt what runs or waits, and no more", async () => {
+    open();
+    const cookie = await signIn("ada-token");
+    const isOffered = async () => {
+      const page = await (await ask("/", { headers: { cookie } })).text();
+      return !/<button[^>]* class="interrupt"[^>]* disabled/.test(page);
+    };
+    const who = { caller: ADA, sessionId: "of-ada", executionId: "e-of-ada" };
+    events.emit({ kind: "session-opened", ...who });
+    expect(await isOffered()).toBe(false);
+    events.emit({ kind: "execution-queued", code: "1", ...who });
+    expect(await isOffered()).toBe(true);
+    events.emit({ kind: "execution-started", waitedMs: 0, ...who });
+    expect(await isOffered()).toBe(true);
+    events.emit({ kind: "execution-ended", outcome: "ok", durationMs: 1, ...who });
+    expect(await isOffered()).toBe(false);
+  });
+
   test.each([
     ["somebody else's session", { session: "of-bob" }, {}, 303],
     ["a session that is not there", { session: "nothing" }, {}, 303],
