@@ -14,6 +14,7 @@ import { SessionEvents } from "./event-store.ts";
 import { requestIds, requestsCancelled } from "./messages.ts";
 import { refuse } from "./refusal.ts";
 import { trackResponse } from "./track-response.ts";
+import { withoutUnreadNews } from "./unread-news.ts";
 
 const CANCELLED = -32800; // as the Language Server Protocol has it; MCP has no code of its own
 
@@ -109,7 +110,7 @@ export class LegacySession {
       });
     if (!response.ok) for (const id of ids) this.#answered(id);
     for (const id of requestsCancelled(body)) await this.#endCancelled(id);
-    return trackResponse(response, leave);
+    return trackResponse(withoutUnreadNews(response), leave);
   }
 
   /** Lets go of what was sent so long ago that no client comes back for it. */

@@ -10,6 +10,7 @@ import { type Connect, connectEach } from "./connection.ts";
 import type { SharedServerOptions } from "./legacy-session.ts";
 import { methodOf, requestIds } from "./messages.ts";
 import { trackResponse } from "./track-response.ts";
+import { withoutUnreadNews } from "./unread-news.ts";
 
 const MAX_SUBSCRIPTIONS = 256;
 
@@ -68,7 +69,7 @@ export class ModernEndpoint {
       ended.resolve();
     };
     return response.then(
-      (made) => trackResponse(made, end),
+      (made) => trackResponse(withoutUnreadNews(made), end),
       (error: unknown) => {
         end();
         throw error;

@@ -1,7 +1,11 @@
 /** Callers that send calls and do not read the answers. */
 import { expect, test } from "bun:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { McpClientPeer } from "../../../src/mcp/client-peer.ts";
 import type { Connect } from "../../../src/mcp/http/connection.ts";
+import type { PythonRunner } from "../../../src/mcp/python-runner.ts";
 import { JobQueue } from "../../../src/session/queue.ts";
+import type { ClientPeer } from "../../../src/upstream/client-peer.ts";
 import { ALICE, BOB, type HttpWorld, INITIALIZE, startHttpWorld } from "../../helpers/http-world.ts";
 import { NOTHING } from "../../helpers/run-results.ts";
 import { until } from "../../helpers/until.ts";
@@ -11,6 +15,7 @@ const META = {
   "io.modelcontextprotocol/protocolVersion": VERSION,
   "io.modelcontextprotocol/clientCapabilities": {},
   "io.modelcontextprotocol/clientInfo": { name: "t", version: "1" },
+  "io.modelcontextprotocol/logLevel": "info",
 };
 const ERAS = ["initialize", VERSION] as const;
 type Era = (typeof ERAS)[number];
@@ -43,33 +48,47 @@ function createConnect(begun: string[]): Connect {
   };
 }
 
+/** Sends a message of a caller, or asks for a stream. */
+function send(
+  world: HttpWorld,
+  token: string,
+  message: object | undefined,
+  more: Record<string, string>,
+): Promise<Response> {
+  return world.answer(
+    new Request(world.url, {
+      method: message === undefined ? "GET" : "POST",
+      headers: {
+        host: new URL(world.url).host,
+        authorization: `Bearer ${token}`,
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+        ...more,
+      },
+      ...(message === undefined ? {} : { body: JSON.stringify({ jsonrpc: "2.0", ...message }) }),
+    }),
+  );
+}
+
+/** Begins a session; the headers of its requests. */
+async function begin(world: HttpWorld, token: string): Promise<Record<string, string>> {
+  const session = (await send(world, token, INITIALIZE, {})).headers.get("mcp-session-id") ?? "";
+  return { "mcp-session-id": session, "mcp-protocol-version": "2025-11-25" };
+}
+
 async function callsOf(
   world: HttpWorld,
   token: string,
   era: Era,
 ): Promise<(id: number) => Promise<Response>> {
-  const send = (message: object, more: Record<string, string>) =>
-    world.answer(
-      new Request(world.url, {
-        method: "POST",
-        headers: {
-          host: new URL(world.url).host,
-          authorization: `Bearer ${token}`,
-          "content-type": "application/json",
-          accept: "application/json, text/event-stream",
-          ...more,
-        },
-        body: JSON.stringify({ jsonrpc: "2.0", ...message }),
-      }),
-    );
   const params = { name: "run_python", arguments: { code: "1" } };
   const method = "tools/call";
   if (era === "initialize") {
-    const session = (await send(INITIALIZE, {})).headers.get("mcp-session-id") ?? "";
-    return (id) => send({ id, method, params }, { "mcp-session-id": session });
+    const session = await begin(world, token);
+    return (id) => send(world, token, { id, method, params }, session);
   }
   const headers = { "mcp-protocol-version": VERSION, "mcp-method": method, "mcp-name": "run_python" };
-  return (id) => send({ id, method, params: { _meta: META, ...params } }, headers);
+  return (id) => send(world, token, { id, method, params: { _meta: META, ...params } }, headers);
 }
 
 test.each(ERAS)(
@@ -99,4 +118,87 @@ test.each(ERAS)("CLI-5: an answer that a caller of %s gives up counts no more", 
 
   for (const answer of answers) await (await answer).body?.cancel();
   await until("all runs", () => begun.length === 5);
+});
+
+const MAX_UNREAD_NEWS_BYTES = 256 * 1024;
+const NEWS = { method: "notifications/message", params: { level: "info", data: "x".repeat(10_000) } };
+/** As many as a server may send at once. */
+const BURST = 100;
+
+async function tell(peer: ClientPeer): Promise<void> {
+  for (let count = 0; count < BURST; count++) {
+    peer.notify(NEWS);
+    await nextTurn(); // no more than 64 at once
+  }
+}
+
+const QUIET = "0";
+
+/** Runs that have much to tell before their result, once `go` resolves. */
+function createTeller(go: Promise<void> = Promise.resolve()) {
+  const peers: McpClientPeer[] = [];
+  let ended = 0;
+  const connect: Connect = async ({ peer }) => {
+    peers.push(peer);
+    const run: PythonRunner["run"] = async ({ code, peer: client }) => {
+      await go;
+      if (code !== QUIET) await tell(client);
+      ended += 1;
+      return { ...NOTHING, stdout: "the end" };
+    };
+    return { runner: { run }, close: async () => undefined };
+  };
+  return { connect, peers, ended: () => ended };
+}
+
+/** As much is there as is kept for a client that does not read, with what is on its way to it already. */
+function expectBounded(text: string): void {
+  expect(text.split(NEWS.params.data).length - 1).toBeGreaterThan(20);
+  expect(text.length).toBeLessThan(MAX_UNREAD_NEWS_BYTES + 64 * 1024);
+}
+
+test.each(ERAS)(
+  "EXH-19: of what a run of %s tells a client that does not read, 256 KiB are kept, and the result",
+  async (era) => {
+    const { connect, ended } = createTeller();
+    await using world = startHttpWorld({ connect });
+    const answer = await (await callsOf(world, ALICE, era))(1);
+    await until("the end of the run", () => ended() === 1);
+    const text = await answer.text();
+    expectBounded(text);
+    expect(text).toContain("the end");
+  },
+);
+
+test("EXH-19: nor is more kept in a stream that goes on where another broke", async () => {
+  const { promise: go, resolve: start } = Promise.withResolvers<void>();
+  const { connect, ended } = createTeller(go);
+  await using world = startHttpWorld({ connect });
+  const session = await begin(world, ALICE);
+  const params = { name: "run_python", arguments: { code: "1" } };
+  const answer = await send(world, ALICE, { id: 1, method: "tools/call", params }, session);
+  const reader = answer.body?.getReader();
+  const opening = new TextDecoder().decode((await reader?.read())?.value);
+  await reader?.cancel();
+
+  const lastEventId = /^id: (.+)$/m.exec(opening)?.[1] ?? "";
+  const rest = await send(world, ALICE, undefined, { ...session, "last-event-id": lastEventId });
+  start();
+  await until("the end of the run", () => ended() === 1);
+  const text = await rest.text();
+  expectBounded(text);
+  expect(text).toContain("the end");
+});
+
+test("EXH-19: nor in the stream of a session, between its runs", async () => {
+  const { connect, peers } = createTeller();
+  await using world = startHttpWorld({ connect });
+  const session = await begin(world, ALICE);
+  const params = { name: "run_python", arguments: { code: QUIET } };
+  await (await send(world, ALICE, { id: 1, method: "tools/call", params }, session)).text();
+  const stream = await send(world, ALICE, undefined, session);
+
+  for (const peer of peers) await tell(peer);
+  await world.close();
+  expectBounded(await stream.text());
 });

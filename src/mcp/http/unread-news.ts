@@ -1,0 +1,49 @@
+import { isJSONRPCNotification } from "@modelcontextprotocol/server";
+
+/** With so many bytes of a stream not taken by its client, news are left out of it. */
+const MAX_UNREAD_BYTES = 256 * 1024;
+/** What is larger is none of ours: progress has 4,000 characters, a log message 10,000. */
+const MAX_NEWS_BYTES = 128 * 1024;
+/** What a client can do without: the result has all of the output, and who asks to be told at the end can ask. */
+const NEWS: ReadonlySet<string> = new Set([
+  "notifications/progress",
+  "notifications/message",
+  "notifications/elicitation/complete",
+]);
+/** As the SDK writes it, one at once. */
+const EVENT = /^event: message\n(?:id: [^\n]+\n)?data: ([^\n]+)\n\n$/;
+
+/**
+ * The same answer, without the news that come while much of it has not been taken: the SDK puts all into a stream that has
+ * no end of room. Results, requests and what changes what is open are never left out; an answer that is no stream is
+ * given back as it is.
+ */
+export function withoutUnreadNews(response: Response): Response {
+  const { body, headers } = response;
+  if (body === null || !headers.get("content-type")?.startsWith("text/event-stream")) return response;
+  const reader = body.getReader();
+  const pump = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
+    try {
+      for (let part = await reader.read(); !part.done; part = await reader.read()) {
+        const isFull = (controller.desiredSize ?? 0) <= 0;
+        if (!isFull || !isNews(part.value)) controller.enqueue(part.value);
+      }
+      controller.close();
+    } catch (error) {
+      controller.error(error); // nothing, where the client has gone
+    }
+  };
+  const bounded = new ReadableStream<Uint8Array>(
+    { start: (controller) => void pump(controller), cancel: (reason) => reader.cancel(reason) },
+    new ByteLengthQueuingStrategy({ highWaterMark: MAX_UNREAD_BYTES }),
+  );
+  return new Response(bounded, response);
+}
+
+function isNews(event: Uint8Array): boolean {
+  if (event.length > MAX_NEWS_BYTES) return false;
+  const data = EVENT.exec(new TextDecoder().decode(event))?.[1];
+  if (data === undefined) return false; // a comment, or what a stream begins with
+  const message: unknown = JSON.parse(data);
+  return isJSONRPCNotification(message) && NEWS.has(message.method);
+}
