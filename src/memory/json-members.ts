@@ -14,18 +14,15 @@ export function readMembers(text: string): readonly Member[] {
     throw new SyntaxError("expected an object");
   }
   const members: Member[] = [];
-  let at = skipSpace(text, 0) + 1;
-  for (;;) {
-    at = skipSpace(text, at);
-    if (text[at] === "}") return members;
-    if (text[at] === ",") at = skipSpace(text, at + 1);
+  walk(text, (at) => {
     const nameEnd = endOfString(text, at);
     const name = JSON.parse(text.slice(at, nameEnd)) as string;
-    at = skipSpace(text, skipSpace(text, nameEnd) + 1); // the colon
-    const end = endOfValue(text, at);
-    members.push([name, text.slice(at, end)]);
-    at = end;
-  }
+    const start = skipSpace(text, skipSpace(text, nameEnd) + 1); // the colon
+    const end = endOfValue(text, start);
+    members.push([name, text.slice(start, end)]);
+    return end;
+  });
+  return members;
 }
 
 /** One element of a JSON array: as it was written, and how many characters into the text it stands. */
@@ -38,15 +35,12 @@ export interface JsonElement {
 export function readElements(text: string): readonly JsonElement[] {
   if (!Array.isArray(JSON.parse(text))) throw new SyntaxError("expected an array");
   const elements: JsonElement[] = [];
-  let at = skipSpace(text, 0) + 1;
-  for (;;) {
-    at = skipSpace(text, at);
-    if (text[at] === "]") return elements;
-    if (text[at] === ",") at = skipSpace(text, at + 1);
-    const end = endOfValue(text, at);
-    elements.push({ text: text.slice(at, end), offset: at });
-    at = end;
-  }
+  walk(text, (offset) => {
+    const end = endOfValue(text, offset);
+    elements.push({ text: text.slice(offset, end), offset });
+    return end;
+  });
+  return elements;
 }
 
 /** Whether text is one JSON value. */
@@ -56,6 +50,15 @@ export function isJson(text: string): boolean {
     return true;
   } catch {
     return false;
+  }
+}
+
+/** Has each item of a well-formed object or array read from where it begins; `read` returns where it ends. */
+function walk(text: string, read: (start: number) => number): void {
+  let at = skipSpace(text, skipSpace(text, 0) + 1);
+  while (text[at] !== "}" && text[at] !== "]") {
+    if (text[at] === ",") at = skipSpace(text, at + 1);
+    at = skipSpace(text, read(at));
   }
 }
 

@@ -102,26 +102,19 @@ export async function planUninstall(
   const original = await findOriginal(found, file, document, moved);
   if (original !== undefined) {
     const text = original.bytes === undefined ? undefined : decode(original.bytes);
-    const after = await parseEditable(file.path, text ?? "", target.key);
-    return {
-      found,
-      action: "remove",
-      note: undefined,
-      change: { file, after: text, fate: "remove" },
-      document: after,
-      file,
-    };
+    return await planRemoval(found, file, text, "remove");
   }
-  const text = await removeEntry(document, ENTRY_NAME);
-  const after = await parseEditable(file.path, text, target.key);
-  return {
-    found,
-    action: "remove",
-    note: undefined,
-    change: { file, after: text, fate: "keep" },
-    document: after,
-    file,
-  };
+  return await planRemoval(found, file, await removeEntry(document, ENTRY_NAME), "keep");
+}
+
+async function planRemoval(
+  found: FoundTarget,
+  file: ClientFile,
+  text: string | undefined,
+  fate: BackupFate,
+): Promise<Plan> {
+  const document = await parseEditable(file.path, text ?? "", found.target.key);
+  return { found, action: "remove", note: undefined, change: { file, after: text, fate }, document, file };
 }
 
 /** Whether a client's file starts us, under whatever name. Throws `CONFIG_INVALID` where it cannot be read. */
