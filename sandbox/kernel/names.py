@@ -20,6 +20,18 @@ ASK_SECONDS = 5.0
 SHARED = ("name", "alias", "description")  # what an `execute` frame says of a server
 
 
+def replace_names(namespace: dict[str, Any], before: dict[str, Any], wanted: dict[str, Any]) -> None:
+    """Replaces the names that were put into a namespace before, but for those that the user gave to something else."""
+    missing = object()
+    for name, value in before.items():
+        if name not in wanted and namespace.get(name, missing) is value:
+            del namespace[name]
+    for name, value in wanted.items():
+        found = namespace.get(name, missing)
+        if found is missing or found is before.get(name, missing):
+            namespace[name] = value
+
+
 class Names:
     """Keeps the injected names up to date without ever touching a variable of the user's."""
 
@@ -90,14 +102,6 @@ class Names:
         }
         for server in self.directory.servers.values():
             wanted["mcp_" + server["alias"]] = self.directory.proxy(server["name"])
-        namespace = self.namespace
-        missing = object()
-        for name, value in self.injected.items():
-            if name not in wanted and namespace.get(name, missing) is value:
-                del namespace[name]
-        for name, value in wanted.items():
-            found = namespace.get(name, missing)
-            if found is missing or found is self.injected.get(name, missing):
-                namespace[name] = value
+        replace_names(self.namespace, self.injected, wanted)
         self.injected = self.importer.injected = self.directory.reserved = wanted
         self.kept.share(wanted)

@@ -6,6 +6,7 @@ import builtins
 import sys
 
 from . import history
+from .names import replace_names
 from .rehearsal import rehearse
 from .toolfile import NAME, PATH, FaultyFileError, ToolFile
 
@@ -133,19 +134,12 @@ class Saved:
 
     def offer(self) -> None:
         """Makes the tools global, but for names that the user gave to something else."""
-        namespace, missing = self.names.namespace, object()
         wanted = {
             name: vars(self.module)[name]
             for name in (self.file.tools() if self.module is not None else ())
             if name in vars(self.module) and self.may_offer(name)
         }
-        for name, value in self.offered.items():
-            if name not in wanted and namespace.get(name, missing) is value:
-                del namespace[name]
-        for name, value in wanted.items():
-            found = namespace.get(name, missing)
-            if found is missing or found is self.offered.get(name, missing):
-                namespace[name] = value
+        replace_names(self.names.namespace, self.offered, wanted)
         self.offered = wanted
 
     def unload(self) -> None:
