@@ -5,12 +5,10 @@ import { startBrowser, type TestBrowser, type WatchedPage } from "./helpers/brow
 import { until } from "./helpers/engine.ts";
 import { createHome, type TestHome } from "./helpers/home.ts";
 import { memoryServer } from "./helpers/npm-servers.ts";
-import { type Served, startServed } from "./helpers/served.ts";
+import { ADA, BOB, type Served, startServed, writeTokens } from "./helpers/served.ts";
 
 /** Where pictures go, for `docs/`; absent: none are taken. */
 const PICTURES = process.env["SANDPY_SCREENSHOTS"];
-const ADA = "ada-0123456789abcdef";
-const BOB = "bob-0123456789abcdef";
 const PHONE = [360, 740] as const;
 
 const HOSTILE = String.raw`
@@ -36,8 +34,7 @@ beforeAll(async () => {
     notes: memoryServer(home),
     broken: { command: "no-such-program" },
   });
-  const tokens = home.write("tokens", `ada ${ADA}\nbob ${BOB}\n`);
-  await Bun.$`chmod 600 ${tokens}`.quiet();
+  const tokens = writeTokens(home);
   [served, browser] = await Promise.all([
     startServed(home, ["--dashboard", "--admin", "bob", "--token-file", tokens]),
     startBrowser(),

@@ -17,17 +17,10 @@ import { until } from "../helpers/until.ts";
 import { SERVERS } from "../upstream/harness.ts";
 import { createHome, type TestHome } from "./helpers/home.ts";
 import { npmServer } from "./helpers/npm-servers.ts";
+import { CAPABILITIES, FORM, MESSAGE, ROOTS } from "./helpers/peer-answers.ts";
 import { type Served, startServed } from "./helpers/served.ts";
 
 const IDENTITY = { name: "test", version: "1" };
-const CAPABILITIES = { elicitation: {}, sampling: {}, roots: {} };
-const FORM = { action: "accept" as const, content: { name: "Ann" } };
-const MESSAGE = {
-  role: "assistant" as const,
-  model: "m",
-  content: { type: "text" as const, text: "forty-two" },
-};
-const ROOTS = { roots: [{ uri: "file:///work", name: "the work" }] };
 const ERAS = ["initialize", "2026-07-28"] as const;
 
 type Answer = { action: "accept" | "decline" | "cancel"; content?: Record<string, string> };

@@ -8,19 +8,16 @@ import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/
 import { runChild } from "../../src/core/child.ts";
 import { BINARY, bridgeEnv, containersOf, until } from "./helpers/engine.ts";
 import { createHome, type TestHome } from "./helpers/home.ts";
-import { type Served, startServed } from "./helpers/served.ts";
+import { ADA, BOB, type Served, startServed, writeTokens } from "./helpers/served.ts";
 
-const ADA = "ada-0123456789abcdef";
-const BOB = "bob-0123456789abcdef";
 const GONE_WITHIN_MS = 9000;
 const TIMEOUT = { timeout: 60_000 };
 
 let home: TestHome;
 
-beforeAll(async () => {
+beforeAll(() => {
   home = createHome();
-  const tokens = home.write("tokens", `ada ${ADA}\nbob ${BOB}\n`);
-  await Bun.$`chmod 600 ${tokens}`.quiet();
+  writeTokens(home);
 });
 afterAll(() => home[Symbol.dispose]());
 

@@ -17,16 +17,9 @@ import { startBridge } from "./helpers/client.ts";
 import { BINARY, bridgeEnv } from "./helpers/engine.ts";
 import { createHome, type TestHome } from "./helpers/home.ts";
 import { npmServer } from "./helpers/npm-servers.ts";
+import { CAPABILITIES, FORM, MESSAGE, ROOTS } from "./helpers/peer-answers.ts";
 
 const IDENTITY = { name: "test", version: "1" };
-const FORM = { action: "accept" as const, content: { name: "Ann" } };
-const MESSAGE = {
-  role: "assistant" as const,
-  model: "m",
-  content: { type: "text" as const, text: "forty-two" },
-};
-const ROOTS = { roots: [{ uri: "file:///work", name: "the work" }] };
-const CAPABILITIES = { elicitation: {}, sampling: {}, roots: {} };
 
 let home: TestHome;
 beforeAll(() => {

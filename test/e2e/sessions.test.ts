@@ -2,19 +2,16 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { type Bridge, startBridge } from "./helpers/client.ts";
 import { containersOf, ordinalOf, runEngine, until, untilContainers } from "./helpers/engine.ts";
 import { createHome, type TestHome } from "./helpers/home.ts";
-import { type Served, startServed } from "./helpers/served.ts";
+import { ADA, BOB, type Served, startServed, writeTokens } from "./helpers/served.ts";
 import { connectHttp, type Line, type SessionClient } from "./helpers/session-clients.ts";
 
-const ADA = "ada-0123456789abcdef";
-const BOB = "bob-0123456789abcdef";
 const HANDLE = /^s_[\w-]{32}$/;
 const NOBODYS = `s_${"x".repeat(32)}`;
 
 let home: TestHome;
-beforeAll(async () => {
+beforeAll(() => {
   home = createHome();
-  const tokens = home.write("tokens", `ada ${ADA}\nbob ${BOB}\n`);
-  await Bun.$`chmod 600 ${tokens}`.quiet();
+  writeTokens(home);
 });
 afterAll(() => home[Symbol.dispose]());
 

@@ -43,6 +43,17 @@ interface Seen extends AsyncDisposable {
   readonly changes: number;
 }
 
+function seen(client: ModernClient | OlderClient, changes: () => number): Seen {
+  return {
+    description: async () => (await client.listTools()).tools[0]?.description ?? "",
+    readManual: async () => (await client.readResource({ uri: URI })).contents,
+    get changes() {
+      return changes();
+    },
+    [Symbol.asyncDispose]: () => client.close(),
+  };
+}
+
 type Connect = (transport: StreamTransport) => Promise<Seen>;
 
 function connectModern(versionNegotiation: VersionNegotiationOptions): Connect {
@@ -56,14 +67,7 @@ function connectModern(versionNegotiation: VersionNegotiationOptions): Connect {
       listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged } },
     });
     await client.connect(transport);
-    return {
-      description: async () => (await client.listTools()).tools[0]?.description ?? "",
-      readManual: async () => (await client.readResource({ uri: URI })).contents,
-      get changes() {
-        return changes;
-      },
-      [Symbol.asyncDispose]: () => client.close(),
-    };
+    return seen(client, () => changes);
   };
 }
 
@@ -74,14 +78,7 @@ const connectOlder: Connect = async (transport) => {
     if (method === "notifications/tools/list_changed") changes += 1;
   };
   await client.connect(transport);
-  return {
-    description: async () => (await client.listTools()).tools[0]?.description ?? "",
-    readManual: async () => (await client.readResource({ uri: URI })).contents,
-    get changes() {
-      return changes;
-    },
-    [Symbol.asyncDispose]: () => client.close(),
-  };
+  return seen(client, () => changes);
 };
 
 const CLIENTS: readonly (readonly [string, Connect])[] = [

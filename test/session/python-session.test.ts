@@ -1,14 +1,13 @@
 import { afterEach, describe, expect, spyOn, test } from "bun:test";
 import type { Sandbox } from "../../src/container/engine.ts";
 import { BridgeError } from "../../src/core/errors.ts";
-import { parseRpc } from "../../src/kernel/rpc.ts";
 import type { KernelSource } from "../../src/session/kernel-source.ts";
 import type { ExecuteRequest, Outcome } from "../../src/session/outcome.ts";
-import { createSession, type SessionOptions } from "../../src/session/python-session.ts";
+import type { SessionOptions } from "../../src/session/python-session.ts";
 import type { Session } from "../../src/session/session.ts";
 import { createHostKernels } from "../helpers/host-kernels.ts";
 import { createHostMemory } from "../helpers/host-memory.ts";
-import { NO_SESSIONS } from "../helpers/host-sessions.ts";
+import { createHostSession } from "../helpers/host-session.ts";
 import { createHostTools } from "../helpers/host-tools.ts";
 import { createMemoryLog } from "../helpers/logs.ts";
 import { until } from "../helpers/until.ts";
@@ -28,18 +27,10 @@ afterEach(async () => {
 });
 
 function openSession(changes: Partial<SessionOptions> = {}): Session {
-  const session = createSession({
+  const session = createHostSession({
     kernels,
     tools,
-    memory: createHostMemory(),
-    sessions: NO_SESSIONS,
-    parseRpc,
     log,
-    maxOutputChars: 1000,
-    idleTimeoutMs: 60_000,
-    stateless: false,
-    memoryBytes: 512 * 1024 ** 2,
-    backgroundBudgetMs: 5000,
     ...changes,
   });
   open.push(session);

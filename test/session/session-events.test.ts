@@ -1,14 +1,11 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { type BridgeEvent, createBridgeEvents, createSessionRef } from "../../src/core/bridge-events.ts";
 import { currentRun } from "../../src/core/run-context.ts";
-import { parseRpc } from "../../src/kernel/rpc.ts";
-import { createSession, type SessionOptions } from "../../src/session/python-session.ts";
+import type { SessionOptions } from "../../src/session/python-session.ts";
 import type { Session } from "../../src/session/session.ts";
 import { createHostKernels } from "../helpers/host-kernels.ts";
-import { createHostMemory } from "../helpers/host-memory.ts";
-import { NO_SESSIONS } from "../helpers/host-sessions.ts";
+import { createHostSession } from "../helpers/host-session.ts";
 import { createHostTools } from "../helpers/host-tools.ts";
-import { createMemoryLog } from "../helpers/logs.ts";
 import { until } from "../helpers/until.ts";
 
 const open: Session[] = [];
@@ -21,24 +18,14 @@ function openSession(changes: Partial<SessionOptions> = {}) {
   const heard: BridgeEvent[] = [];
   events.listen((event) => heard.push(event));
   const ref = createSessionRef({ id: "ann", name: "Ann" });
-  const session = createSession({
+  const session = createHostSession({
     ref,
     events,
-    kernels: createHostKernels(),
     tools: createHostTools({
       servers: async () => [{ name: "fx", alias: "fx", description: "" }],
       toolDocs: async () => [{ name: "t", alias: "t", description: "", inputSchema: { type: "object" } }],
       callTool: async () => ({ content: [{ type: "text", text: JSON.stringify(currentRun()) }] }),
     }),
-    memory: createHostMemory(),
-    sessions: NO_SESSIONS,
-    parseRpc,
-    log: createMemoryLog(),
-    maxOutputChars: 1000,
-    idleTimeoutMs: 60_000,
-    stateless: false,
-    memoryBytes: 512 * 1024 ** 2,
-    backgroundBudgetMs: 5000,
     ...changes,
   });
   open.push(session);

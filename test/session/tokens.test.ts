@@ -5,14 +5,10 @@ import { join } from "node:path";
 import { encode } from "gpt-tokenizer/encoding/o200k_base";
 import { assignPythonNames } from "../../src/core/python-names.ts";
 import type { ServerSummary, ToolSummary } from "../../src/kernel/host-tools.ts";
-import { parseRpc } from "../../src/kernel/rpc.ts";
-import { createSession } from "../../src/session/python-session.ts";
 import type { Session } from "../../src/session/session.ts";
 import { createHostKernels } from "../helpers/host-kernels.ts";
-import { createHostMemory } from "../helpers/host-memory.ts";
-import { NO_SESSIONS } from "../helpers/host-sessions.ts";
+import { createHostSession } from "../helpers/host-session.ts";
 import { createHostTools } from "../helpers/host-tools.ts";
-import { createMemoryLog } from "../helpers/logs.ts";
 import { createRig, define, soon } from "../upstream/harness.ts";
 
 const SHARED = join(import.meta.dir, "../../../shared/livemcp/catalog.json");
@@ -63,7 +59,7 @@ describe.each(catalogues)("what Python shows of the catalogue of %s", (_title, l
       status: "idle",
       tools: tools.length,
     }));
-    session = createSession({
+    session = createHostSession({
       kernels: createHostKernels(true),
       tools: createHostTools({
         servers: async () => servers,
@@ -74,15 +70,7 @@ describe.each(catalogues)("what Python shows of the catalogue of %s", (_title, l
           return tools.map((tool, at) => ({ ...tool, alias: names[at] ?? "" }));
         },
       }),
-      memory: createHostMemory(),
-      sessions: NO_SESSIONS,
-      parseRpc,
-      log: createMemoryLog(),
       maxOutputChars: 1_000_000,
-      idleTimeoutMs: 60_000,
-      stateless: false,
-      memoryBytes: 512 * 1024 ** 2,
-      backgroundBudgetMs: 5000,
     });
   });
   afterAll(() => session.close());

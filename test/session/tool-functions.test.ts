@@ -3,12 +3,7 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as fc from "fast-check";
-import { parseRpc } from "../../src/kernel/rpc.ts";
-import { createSession } from "../../src/session/python-session.ts";
-import { createHostKernels } from "../helpers/host-kernels.ts";
-import { createHostMemory } from "../helpers/host-memory.ts";
-import { NO_SESSIONS } from "../helpers/host-sessions.ts";
-import { createMemoryLog } from "../helpers/logs.ts";
+import { createHostSession } from "../helpers/host-session.ts";
 import { argumentsOf } from "../helpers/schema-values.ts";
 import { createRig, define } from "../upstream/harness.ts";
 
@@ -60,18 +55,9 @@ async function check(tools: readonly Tool[]): Promise<string | null | undefined>
   const file = join(folder, "tools.json");
   await Bun.write(file, JSON.stringify(tools));
   await using rig = createRig([define("catalogue", { command: "python3", args: [SERVER, file] })]);
-  await using session = createSession({
-    kernels: createHostKernels(),
+  await using session = createHostSession({
     tools: rig.upstream,
-    memory: createHostMemory(),
-    sessions: NO_SESSIONS,
-    parseRpc,
-    log: createMemoryLog(),
     maxOutputChars: 10_000,
-    idleTimeoutMs: 60_000,
-    stateless: false,
-    memoryBytes: 512 * 1024 ** 2,
-    backgroundBudgetMs: 5000,
   });
   const cases = tools.map(({ name, inputSchema }) => [
     name,

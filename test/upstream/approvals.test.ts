@@ -219,17 +219,24 @@ describe.each(ERAS)("a tool that is to be asked for, with a client of the %s kin
 });
 
 describe("a question that nobody answers", () => {
-  test("is taken back when its time is over", async () => {
+  /** Never answers; tells of the first question by the signal that takes it back. */
+  const neverAnswer = () => {
     const asked = Promise.withResolvers<AbortSignal | undefined>();
+    const answer = (_form: unknown, signal?: AbortSignal) => {
+      asked.resolve(signal);
+      return new Promise<never>(() => undefined);
+    };
+    return { asked: asked.promise, answer };
+  };
+
+  test("is taken back when its time is over", async () => {
+    const { asked, answer } = neverAnswer();
     await withClient(
       "older",
-      (_form, signal) => {
-        asked.resolve(signal);
-        return new Promise(() => undefined);
-      },
+      answer,
       async (client, { called }) => {
         const results = client.run([call("del-all"), call("del-all")]);
-        const signal = await asked.promise;
+        const signal = await asked;
 
         const late = refusal(
           "which did not come within the 0.2 s that a run has for that (MCP_BRIDGE_APPROVAL_TIMEOUT)",
@@ -243,24 +250,17 @@ describe("a question that nobody answers", () => {
   });
 
   test("is taken back when the client cancels the run", async () => {
-    const asked = Promise.withResolvers<AbortSignal | undefined>();
-    await withClient(
-      "older",
-      (_form, signal) => {
-        asked.resolve(signal);
-        return new Promise(() => undefined);
-      },
-      async (client, { called }) => {
-        const stop = new AbortController();
-        const run = client.run([[call("del-all"), call("del-all")]], stop.signal).catch(() => "cancelled");
-        const question = await asked.promise;
-        stop.abort();
+    const { asked, answer } = neverAnswer();
+    await withClient("older", answer, async (client, { called }) => {
+      const stop = new AbortController();
+      const run = client.run([[call("del-all"), call("del-all")]], stop.signal).catch(() => "cancelled");
+      const question = await asked;
+      stop.abort();
 
-        expect(await run).toBe("cancelled");
-        await until(() => question?.aborted === true);
-        expect(called()).toEqual([]);
-      },
-    );
+      expect(await run).toBe("cancelled");
+      await until(() => question?.aborted === true);
+      expect(called()).toEqual([]);
+    });
   });
 
   test("lets the run end where a client of the newest revision never calls again", async () => {

@@ -1,4 +1,4 @@
-import { expect } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { patient } from "../../helpers/patient.ts";
 import { type Bridge, type FullAnswer, startBridge } from "./client.ts";
@@ -62,6 +62,19 @@ export async function startTarget(env: Readonly<Record<string, string>> = {}): P
     },
     [Symbol.asyncDispose]: () => bridge[Symbol.asyncDispose](),
   };
+}
+
+/** One test for each attack, named by its row; `target` is asked when they run. */
+export function describeAttacks(
+  title: string,
+  target: () => Target,
+  rows: readonly (readonly [string, Attack])[],
+): void {
+  describe(title, () => {
+    test.each([...rows])("%s", async (_title, attack) => {
+      await target().attack(attack);
+    });
+  });
 }
 
 /** The next call works, at once, and whatever was lost was said. */

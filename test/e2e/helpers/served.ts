@@ -1,3 +1,4 @@
+import { chmodSync } from "node:fs";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { type Child, startChild } from "../../../src/core/child.ts";
@@ -9,6 +10,17 @@ const CALL_TIMEOUT_MS = 60_000;
 const STOP_GRACE_MS = 10_000;
 /** What it says as text, or as JSON. */
 const LISTENS = /(?: at |"url":")(http:[^\s"]+)/;
+
+/** Tokens of two callers. */
+export const ADA = "ada-0123456789abcdef";
+export const BOB = "bob-0123456789abcdef";
+
+/** Writes a file with the tokens of both, which nobody else may read; returns its path. */
+export function writeTokens(home: TestHome): string {
+  const path = home.write("tokens", `ada ${ADA}\nbob ${BOB}\n`);
+  chmodSync(path, 0o600);
+  return path;
+}
 
 /** The binary as a server of its own, on a port that was free. */
 export interface Served extends AsyncDisposable {

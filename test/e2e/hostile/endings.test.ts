@@ -1,7 +1,7 @@
 /** Code that ends the interpreter it runs in, or keeps it from ending (group D of our attacks). */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, test } from "bun:test";
 import { patient } from "../../helpers/patient.ts";
-import { type Attack, startTarget, type Target } from "../helpers/attack.ts";
+import { type Attack, describeAttacks, startTarget, type Target } from "../helpers/attack.ts";
 import { containersOf } from "../helpers/engine.ts";
 
 const GONE = "Variables, imports and functions of this session are gone; define them again.";
@@ -15,13 +15,8 @@ afterAll(async () => {
   await target[Symbol.asyncDispose]();
 });
 
-function cases(title: string, rows: readonly [string, Attack][]): void {
-  describe(title, () => {
-    test.each([...rows])("%s", async (_title, attack) => {
-      await target.attack(attack);
-    });
-  });
-}
+const cases = (title: string, rows: readonly [string, Attack][]) =>
+  describeAttacks(title, () => target, rows);
 
 cases("STA-3: a way to leave that ends the call alone:", [
   [

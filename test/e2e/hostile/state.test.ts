@@ -1,6 +1,6 @@
 /** Code that wrecks the interpreter it runs in (group D of our attacks). */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type Attack, startTarget, type Target } from "../helpers/attack.ts";
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { type Attack, describeAttacks, startTarget, type Target } from "../helpers/attack.ts";
 
 const LATE = "[note] Written since the previous call, by code still running in the background:\nlate\n";
 
@@ -12,13 +12,8 @@ afterAll(async () => {
   await target[Symbol.asyncDispose]();
 });
 
-function cases(title: string, rows: readonly [string, Attack][]): void {
-  describe(title, () => {
-    test.each([...rows])("%s", async (_title, attack) => {
-      await target.attack(attack);
-    });
-  });
-}
+const cases = (title: string, rows: readonly [string, Attack][]) =>
+  describeAttacks(title, () => target, rows);
 
 test("STA-1: what a thread prints after its call is marked as late in the next result", async () => {
   const { text } = await target.attack({
