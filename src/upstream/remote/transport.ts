@@ -245,6 +245,7 @@ export class RemoteTransport implements Transport {
     options: TransportSendOptions,
   ): Promise<void> {
     const key = JSON.stringify(pending.id);
+    if (this.#pending.get(key) !== pending) return; // answered while it waited, by a server that guessed its id
     await this.#deliver(message, {
       ...options,
       headers: { ...this.#headersOf(message), ...options.headers, [REQUEST_HEADER]: key },
@@ -344,8 +345,9 @@ export class RemoteTransport implements Transport {
   async #enterFlow(pending: Pending, signal: AbortSignal): Promise<void> {
     await this.#flow.enter(signal);
     const leave = () => this.#flow.leave(pending.answerBytes);
-    if (signal.aborted) leave();
-    else pending.leaveFlow = leave;
+    // Who was answered or given up while it waited is forgotten, and nobody else would give its place back.
+    if (this.#pending.get(JSON.stringify(pending.id)) === pending) pending.leaveFlow = leave;
+    else leave();
     signal.throwIfAborted();
   }
 
