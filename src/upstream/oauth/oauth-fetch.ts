@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
 import type { FetchLike } from "@modelcontextprotocol/client";
 import { answerRoom } from "../../core/answer-room.ts";
+import type { Room } from "../../core/room.ts";
 import { plainText } from "../relayed-text.ts";
 import { readBody } from "../remote/read-body.ts";
 import { createServerFetch, type Endpoint, mediaTypeOf, withBody } from "../remote/server-fetch.ts";
@@ -11,28 +12,47 @@ const MAX_WORDS_CHARS = 300;
 /** What the SDK decides by. */
 const FAULT_CODE = /^[\w.:/-]{1,100}$/;
 
+export interface OAuthFetchOptions {
+  /** Of a request, to the end of its answer. */
+  readonly timeoutMs?: number;
+  /** Where answers are counted that are not small. */
+  readonly room?: Room;
+}
+
 /**
  * `fetch` for metadata, registrations and tokens. Where they are is what a server says, who is not to be trusted: it is
  * HTTPS, and on this machine or its network only for a server that is there too. Bodies are small and soon there.
  */
-export function createOAuthFetch(endpoint: Endpoint, signal?: AbortSignal): FetchLike {
+export function createOAuthFetch(
+  endpoint: Endpoint,
+  signal?: AbortSignal,
+  { timeoutMs = TIMEOUT_MS, room = answerRoom }: OAuthFetchOptions = {},
+): FetchLike {
   const send = createServerFetch(endpoint);
   return async (target, init = {}) => {
     const url = new URL(target);
     if (!isAllowed(url, endpoint.url)) {
       throw new ForbiddenAddress(`${url.origin} is no address for a sign-in to ${endpoint.url.origin}`);
     }
-    const signals = [AbortSignal.timeout(TIMEOUT_MS), signal, init.signal ?? undefined];
+    const late = AbortSignal.timeout(timeoutMs);
+    const signals = [late, signal, init.signal ?? undefined];
     const any = AbortSignal.any(signals.filter((one) => one !== undefined));
-    const response = await send(url, { ...init, signal: any });
-    const { text, end, place } = await readBody(response, MAX_BYTES, {
-      room: answerRoom,
-      owner: endpoint,
-      signal: any,
+    const startedAt = performance.now();
+    let begun: Response | undefined;
+    const read = async () => {
+      const response = await send(url, { ...init, signal: any });
+      begun = response;
+      const body = await readBody(response, MAX_BYTES, { room, owner: endpoint, signal: any });
+      body.place?.leave();
+      return { response, ...body };
+    };
+    const { response, text, end } = await read().catch((error: unknown) => {
+      if (!late.aborted || any.reason !== late.reason) throw error;
+      if (begun !== undefined) throw stalledAfter(url, timeoutMs);
+      throw new StalledAnswer(`${url.origin} did not answer within ${seconds(timeoutMs)}`);
     });
-    place?.leave();
-    if (end !== "whole")
-      throw new ForbiddenAddress(`${url.origin} answered with more than ${MAX_BYTES} bytes`);
+    if (end === "stalled") throw stalledAfter(url, performance.now() - startedAt);
+    if (end === "cut") throw new ForbiddenAddress(`${url.origin} answered with more than ${MAX_BYTES} bytes`);
     return withBody(response, response.ok ? text : harmless(response, text));
   };
 }
@@ -40,6 +60,21 @@ export function createOAuthFetch(endpoint: Endpoint, signal?: AbortSignal): Fetc
 /** An address or an answer that a sign-in must not use. */
 export class ForbiddenAddress extends Error {
   override readonly name = "ForbiddenAddress";
+}
+
+/** An answer that did not come, or not to its end. */
+export class StalledAnswer extends Error {
+  override readonly name = "StalledAnswer";
+}
+
+function stalledAfter({ origin }: URL, ms: number): StalledAnswer {
+  return new StalledAnswer(
+    `${origin} stopped in the middle of its answer, which was not whole after ${seconds(ms)}`,
+  );
+}
+
+function seconds(ms: number): string {
+  return `${Number((ms / 1000).toFixed(1))} s`;
 }
 
 /** Whether a server at `server` may send us to `url`. */

@@ -1,7 +1,9 @@
 import { describe, expect, test } from "bun:test";
-import { createOAuthFetch, isAllowed } from "../../../src/upstream/oauth/oauth-fetch.ts";
+import { Room } from "../../../src/core/room.ts";
+import { createOAuthFetch, isAllowed, StalledAnswer } from "../../../src/upstream/oauth/oauth-fetch.ts";
 import { parseEndpoint } from "../../../src/upstream/remote/server-fetch.ts";
 import { serveHttp } from "../../helpers/http-servers.ts";
+import { until } from "../../helpers/until.ts";
 
 const PUBLIC = "https://mcp.example/mcp";
 const LOCAL = "http://127.0.0.1:3000/mcp";
@@ -85,5 +87,60 @@ describe("a request of a sign-in", () => {
     expect(await (await send(server.url)).text()).toBe(
       '{"error":"server_error","error_description":"HTTP 500"}',
     );
+  });
+
+  /** So many bytes of a body, and no more; its length is not said. */
+  const stopping = (bytes: number) =>
+    new Response(
+      new ReadableStream<Uint8Array>({ start: (controller) => controller.enqueue(new Uint8Array(bytes)) }),
+    );
+
+  test("says within which time no answer came", async () => {
+    await using server = serveHttp(() => new Promise<Response>(() => undefined));
+    const send = createOAuthFetch(parseEndpoint(server.url, {}), undefined, { timeoutMs: 200 });
+
+    const fault = await Promise.resolve(send(server.url)).catch((error: Error) => error);
+
+    expect(fault).toBeInstanceOf(StalledAnswer);
+    expect(String(fault)).toContain(`${new URL(server.url).origin} did not answer within 0.2 s`);
+  });
+
+  test.each([10, 200_000])("says after which time an answer stopped, of %i bytes", async (bytes) => {
+    await using server = serveHttp(() => stopping(bytes));
+    const says: string[] = [];
+    // On a machine that is busy it may not even have begun.
+    for (const timeoutMs of [200, 2000, 20_000]) {
+      const send = createOAuthFetch(parseEndpoint(server.url, {}), undefined, { timeoutMs });
+      const fault = await Promise.resolve(send(server.url)).catch((error: Error) => error);
+      expect(fault).toBeInstanceOf(StalledAnswer);
+      says.push(String(fault));
+      if (says.at(-1)?.includes("stopped")) break;
+    }
+    expect(says.at(-1)).toMatch(
+      / stopped in the middle of its answer, which was not whole after (0\.2|2|20) s$/,
+    );
+  });
+
+  test("says so, and not that it is too large, where an answer stops that others wait for", async () => {
+    const room = new Room({ totalBytes: 100_000, lookMs: 20 });
+    await using server = serveHttp(() => stopping(200_000));
+    const send = createOAuthFetch(parseEndpoint(server.url, {}), undefined, { room });
+
+    const asked = Promise.resolve(send(server.url)).catch((error: Error) => error);
+    await until("it has begun", () => room.usedBytes > 100_000);
+    const other = room.open("other");
+    const wait = other.grow(50_000);
+
+    const fault = await asked;
+    await wait;
+    expect(fault).toBeInstanceOf(StalledAnswer);
+    expect(String(fault)).toMatch(/stopped in the middle of its answer, which was not whole after [\d.]+ s$/);
+  });
+
+  test("passes on why it was told to stop", async () => {
+    await using server = serveHttp(() => stopping(10));
+    const send = createOAuthFetch(parseEndpoint(server.url, {}), AbortSignal.abort(new Error("no longer")));
+
+    await expect(Promise.resolve(send(server.url))).rejects.toThrow("no longer");
   });
 });
