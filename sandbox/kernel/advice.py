@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import errno
-import os
+import builtins
 import re
 import sys
 
+from .foreign import foreign_character, foreign_line
+from .lacking import TOO_MANY, failed_command, missing_file, no_network, no_room, read_only
 from .late import close_matches, load
-from .meant import SHOWN, all_servers, functions, near_function, server_name, spelled
+from .meant import SHOWN, all_servers, flat_name, functions, near_function, server_name, spelled
 from .names import Names
 from .render import safe_str
 from .unlisted import no_tool
@@ -24,7 +25,7 @@ AWAIT_IN_FUNCTION = (
     "this was not awaited: write `async def` and `await` before the call, and `await` the function where it is called; "
     "in a plain function, `.result()` after the call of a tool waits for it"
 )
-NO_NETWORK = "the sandbox has no network; what is outside is reached through the tools of MCP servers"
+NO_SDK = "this is no SDK: the servers are there as `mcp_<alias>`, and connected when used"
 TEXT = (
     "this is text: the result of a tool has its parsed JSON in `.data`, and "
     "`runtime.discovered_servers(detailed=True)` has dicts"
@@ -33,15 +34,10 @@ RESULT = (
     "the result of a tool has `.text`, `.data` (structured content or parsed JSON) and `.images`; it is a dict itself"
 )
 NOT_JSON = "the text of this result is no JSON, so its `.data` is None: take `.text` as it is"
-NO_USER_FILES = "the user's files are not in the sandbox: reach them through an MCP server that has them"
-PLACES = "/workspace, /tmp and /projects"
 MEMORY = "values are kept with `save_memory(key, value)`, `load_memory(key)`, `update_memory(key, fn)`"
 
-_installer = re.compile(r"\b(pip3?|uv|conda|apt|apt-get|apk)\b.*\b(install|add)\b")
-_magic = re.compile(r"(%{1,2}[a-z_]{2,}|![a-z./])", re.IGNORECASE)
-_users_path = re.compile(r"/(home|Users|root|mnt|media|Volumes)/|~|[A-Za-z]:[\\/]")
-_places = tuple(f"{place}/" for place in PLACES.replace(" and ", ", ").split(", "))
 _sdk = frozenset({"ClientSession", "Client", "StdioServerParameters", "stdio_client", "FastMCP", "Server"})
+_sdk_modules = frozenset({"client", "server", "shared", "types"})
 _lazy = r"(PendingCall|_GatheringFuture|coroutine|_asyncio\.Future|_asyncio\.Task)\b"
 _common = (
     "asyncio base64 collections csv datetime functools hashlib itertools json math os pathlib random re statistics "
@@ -49,11 +45,9 @@ _common = (
 )
 _modules = frozenset(_common.split())
 _memory = frozenset({"memory", "memories", "Memory", "store", "storage"})
+_tool_error = re.compile(r"(Mcp|MCP|Tool)\w*(Error|Exception)$")
 _literals = {"true": "True", "false": "False", "null": "None"}
-_commands = frozenset(
-    {"pip", "pip3", "uv", "conda", "apt", "apt-get", "apk", "brew", "curl", "wget", "git", "npm", "npx"}
-)
-_unreachable = frozenset({errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN})
+_builtins = vars(builtins)
 
 
 def advise(error: BaseException, names: Names) -> str:
@@ -100,18 +94,49 @@ def _called_property(error: Any, found: re.Match[str], names: Names) -> str:
     return f"`.{called[1]}` of a result is a value: leave out the parentheses" if called else ""
 
 
+def _overwritten(error: Any, found: re.Match[str], names: Names) -> str:
+    """Advises about a variable of the user's in the place of something that the code goes on to use."""
+    line, namespace = _user_frame(error, names)[1], names.namespace
+    for name, what in re.findall(r"(?<![\w.])(\w+)([.(])", line):
+        ours = names.injected.get(name) if name in names.injected else _builtins.get(name)
+        if ours is None or name not in namespace or namespace[name] is ours:
+            continue
+        if name in names.injected:
+            return f"`{name}` is a variable of yours here: `del {name}` brings ours back in the next call"
+        if what == "(" and not callable(namespace[name]):
+            return f"`{name}` is a variable of yours here: `del {name}` brings Python's own back"
+    return ""
+
+
 def _missing_name(error: Any, found: re.Match[str], names: Names) -> str:
     name = found[1]
     if name in _literals:
         return f"JSON's {name} is {_literals[name]} in Python; json.loads parses JSON text"
     if hasattr(names.runtime, name):
         return f"it is `runtime.{name}`"
+    if _tool_error.match(name):
+        return "a tool that fails raises `MCPError`"
     if name in _memory:
         server = "; the server is `mcp_memory`" if name in names.directory.aliases else ""
         return f"{MEMORY}{server}"
     if sys.version_info < (3, 12) and name in _modules:  # later ones say so themselves
         return f"add `import {name}`"
-    return server_name(name, names) or _tool_name(name, names) or near_function(name, names, 0.75)
+    line = _user_frame(error, names)[1]
+    return (
+        flat_name(name, line, names)
+        or server_name(name, names)
+        or _tool_name(name, names)
+        or near_function(name, names, 0.75)
+        or _unknown_tool(name, line, names)
+    )
+
+
+def _unknown_tool(name: str, line: str, names: Names) -> str:
+    """Advises about what was awaited as only a tool is, where nobody ever listed one of that name."""
+    if not names.directory.aliases or not re.search(rf"\bawait\s+{name}\(", line):
+        return ""
+    words = name.replace("_", " ").strip()
+    return f"a tool is called as `await mcp_server.tool(...)`: `await runtime.search_tool_docs({words!r})` finds it"
 
 
 def _tool_name(name: str, names: Names) -> str:
@@ -126,6 +151,8 @@ def _missing_module(error: Any, found: re.Match[str], names: Names) -> str:
     name = error.name or ""
     if name.partition(".")[0] == "IPython":
         return "it is not needed: `display(value)` is there without import, and shows images as images"
+    if name.startswith("mcp.") and name.split(".")[1] in _sdk_modules:
+        return f"{NO_SDK}; a tool that fails raises `MCPError`"
     if name.startswith("mcp."):
         return server_name("mcp_" + name.rpartition(".")[2], names)
     if name == "user_tools":
@@ -144,7 +171,7 @@ def _missing_module(error: Any, found: re.Match[str], names: Names) -> str:
 def _missing_function(error: Any, found: re.Match[str], names: Names) -> str:
     name, runtime = found["name"], names.runtime
     if name in _sdk:
-        return "this is no SDK: the servers are there as `mcp_<alias>`, and connected when used"
+        return NO_SDK
     if found["module"] == "mcp" and hasattr(runtime, name):
         return f"it is `runtime.{name}`"
     near = close_matches(name, list(names.directory.aliases), 1, 0.6) if found["module"] == "mcp" else []
@@ -171,42 +198,6 @@ def _missing_server(error: Any, found: re.Match[str], names: Names) -> str:
     return f"name a server, one of {known}" if known else "no MCP server is configured"
 
 
-def _no_network(error: Any, found: re.Match[str], names: Names) -> str:
-    seen: list[Any] = []
-    while error is not None and error not in seen and len(seen) < 8:
-        seen.append(error)
-        if type(error).__name__ == "gaierror" or getattr(error, "errno", None) in _unreachable:
-            return NO_NETWORK
-        reason = getattr(error, "reason", None)
-        error = reason if isinstance(reason, BaseException) else error.__cause__ or error.__context__
-    return ""
-
-
-def _missing_file(error: Any, found: re.Match[str], names: Names) -> str:
-    name = error.filename
-    if not isinstance(name, str):
-        return ""
-    if name in _commands:
-        return f"the sandbox has no {name}, and no network"
-    if _users_path.match(name):
-        return f"{NO_USER_FILES}; only {PLACES} can be written"
-    if name.startswith("projects/"):
-        return f"did you mean {'/' + name!r}? A path without / begins in {os.getcwd()}"
-    folder = os.path.dirname(os.path.abspath(name))
-    if folder.startswith(_places) and not os.path.isdir(folder):
-        return f"there is no folder {folder!r}: os.makedirs({folder!r}) makes it; {NO_USER_FILES}"
-    return ""
-
-
-def _read_only(error: Any, found: re.Match[str], names: Names) -> str:
-    return f"only {PLACES} can be written" if error.errno == errno.EROFS else ""
-
-
-def _failed_command(error: Any, found: re.Match[str], names: Names) -> str:
-    command = error.cmd if isinstance(error.cmd, str) else " ".join(map(str, error.cmd))
-    return "nothing can be installed: the sandbox has no network" if _installer.search(command) else ""
-
-
 def _usage(error: Any, found: re.Match[str], names: Names) -> str:
     server, tool = error.server, error.tool
     if not server or not tool:
@@ -214,19 +205,6 @@ def _usage(error: Any, found: re.Match[str], names: Names) -> str:
     listing = names.directory.listings.get(server)
     known = listing.find(tool, False) if listing else None
     return f"it is {known.signature}" if known else f"see `await runtime.query_tool_docs({server!r}, {tool!r})`"
-
-
-def _foreign_line(error: Any, found: re.Match[str], names: Names) -> str:
-    line = (error.text or "").strip()
-    if line.startswith("```"):
-        return "send Python alone, without Markdown fences"
-    if not _magic.match(line):
-        return ""
-    if _installer.search(line):
-        return "this is no IPython, and nothing can be installed: the sandbox has no network"
-    if line.startswith("!"):
-        return f"this is no IPython: subprocess.run({line[1:].strip()!r}, shell=True) runs a command"
-    return "this is no IPython: leave out lines that start with %"
 
 
 # The name of an exception's class, a pattern in its message, what to do about it. The first that says something wins.
@@ -246,6 +224,7 @@ RULES: tuple[tuple[str, str, Union[str, Advice]], ...] = (
     ("AttributeError", "^'NoneType' object has no attribute", _no_data),
     ("JSONDecodeError", "", _not_json),
     ("TypeError", "^'(str|NoneType|dict|list)' object is not callable", _called_property),
+    ("TypeError", "^'.+' object is not callable", _overwritten),
     (
         "TypeError",
         "^unhashable type: 'slice'",
@@ -266,6 +245,7 @@ RULES: tuple[tuple[str, str, Union[str, Advice]], ...] = (
         "^'AwaitableList' object",
         "it is a list of names; `discovered_servers(detailed=True)` has dicts",
     ),
+    ("AttributeError", "^'.+' object has no attribute", _overwritten),
     ("TypeError", r"^(list_tools|query_tool_docs)(_sync)?\(\) missing .* 'server'", _missing_server),
     ("TypeError", r"^(?:[\w.<>]+\.)?(\w+)\(\) (?:missing|got|takes)\b", _wrong_call),
     ("TypeError", r"^a tool is given by its name", "it is runtime.call_tool(server, tool, arguments)"),
@@ -278,15 +258,18 @@ RULES: tuple[tuple[str, str, Union[str, Advice]], ...] = (
         "^no running event loop",
         "code without top-level `await` runs outside the loop: add `await asyncio.sleep(0)`",
     ),
-    ("FileNotFoundError", "", _missing_file),
-    ("OSError", "", _no_network),
-    ("OSError", "", _read_only),
-    ("CalledProcessError", "", _failed_command),
+    ("FileNotFoundError", "", missing_file),
+    ("OSError", "", no_network),
+    ("BlockingIOError", "", no_room),
+    ("RuntimeError", "^can't start new thread", TOO_MANY),
+    ("OSError", "", read_only),
+    ("CalledProcessError", "", failed_command),
     (
         "SyntaxError",
         r"^'await' outside async function",
         "make the function `async def`, and `await` where it is called",
     ),
     ("SyntaxError", r"^'return' outside function", "put the value itself on the last line: it is shown"),
-    ("SyntaxError", "", _foreign_line),
+    ("SyntaxError", r"^invalid (?:non-printable )?character\b.*U\+([0-9A-F]+)", foreign_character),
+    ("SyntaxError", "", foreign_line),
 )

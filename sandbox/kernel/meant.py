@@ -48,6 +48,25 @@ def server_name(name: str, names: Names) -> str:
     return f"did you mean `{near[0]}`? {all_servers(names)}"
 
 
+def flat_name(name: str, line: str, names: Names) -> str:
+    """Advises about a tool called by one name with its server's, as clients show tools to models: mcp__notes__search."""
+    if not re.search(rf"\b{re.escape(name)}\(", line):
+        return ""
+    directory, rest = names.directory, name.removeprefix("mcp_").lstrip("_")
+    if rest == name and not re.search(rf"\bawait\s+{re.escape(name)}\(", line):
+        return ""  # nothing says that it has to do with a server
+    server, _, tool = rest.partition("__")
+    alias = directory.alias(directory.resolve(server)) if tool else ""
+    if not alias:
+        near = sorted((each for each in directory.aliases if rest.startswith(each + "_")), key=len)
+        alias, tool = (near[-1], rest[len(near[-1]) :].strip("_")) if near else ("", "")
+    if not alias or not tool:
+        return ""
+    listing = directory.listings.get(directory.aliases.get(alias, ""))
+    known = listing.find(tool) if listing else None
+    return f"a tool is an attribute of its server: `await mcp_{alias}.{known.signature if known else f'{tool}(...)'}`"
+
+
 def all_servers(names: Names) -> str:
     """Names the servers where that is short."""
     if len(names.directory.aliases) > FEW:

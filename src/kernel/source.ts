@@ -14,6 +14,7 @@ import ends from "../../sandbox/kernel/ends.py" with { type: "text" };
 import figures from "../../sandbox/kernel/figures.py" with { type: "text" };
 import filelist from "../../sandbox/kernel/filelist.py" with { type: "text" };
 import folders from "../../sandbox/kernel/folders.py" with { type: "text" };
+import foreign from "../../sandbox/kernel/foreign.py" with { type: "text" };
 import gather from "../../sandbox/kernel/gather.py" with { type: "text" };
 import hello from "../../sandbox/kernel/hello.py" with { type: "text" };
 import hints from "../../sandbox/kernel/hints.py" with { type: "text" };
@@ -24,6 +25,7 @@ import inlet from "../../sandbox/kernel/inlet.py" with { type: "text" };
 import interrupts from "../../sandbox/kernel/interrupts.py" with { type: "text" };
 import judged from "../../sandbox/kernel/judged.py" with { type: "text" };
 import keeping from "../../sandbox/kernel/keeping.py" with { type: "text" };
+import lacking from "../../sandbox/kernel/lacking.py" with { type: "text" };
 import late from "../../sandbox/kernel/late.py" with { type: "text" };
 import listing from "../../sandbox/kernel/listing.py" with { type: "text" };
 import loop from "../../sandbox/kernel/loop.py" with { type: "text" };
@@ -89,6 +91,7 @@ const FILES: Readonly<Record<string, string>> = {
   "figures.py": figures,
   "filelist.py": filelist,
   "folders.py": folders,
+  "foreign.py": foreign,
   "gather.py": gather,
   "hello.py": hello,
   "hints.py": hints,
@@ -99,6 +102,7 @@ const FILES: Readonly<Record<string, string>> = {
   "interrupts.py": interrupts,
   "judged.py": judged,
   "keeping.py": keeping,
+  "lacking.py": lacking,
   "late.py": late,
   "listing.py": listing,
   "loop.py": loop,
