@@ -13,6 +13,15 @@ export interface DisplayedImage {
   readonly data: string;
 }
 
+/** How the process of an execution ended. */
+export interface Death {
+  /** `sandbox`: it ended with its sandbox. */
+  readonly reason: DiedFrame["reason"] | "sandbox";
+  readonly signal: string | null;
+  /** What more is known, in a few words; the sandbox may have written them. */
+  readonly detail: string | null;
+}
+
 /** How one execution ended. User code that fails is an outcome, never an exception. */
 export interface Outcome {
   readonly status: "ok" | "error" | "exit" | "timeout" | "cancelled" | "died";
@@ -23,8 +32,8 @@ export interface Outcome {
   readonly error: { readonly ename: string; readonly evalue: string; readonly traceback: string } | null;
   /** For `exit`, and for `died` where it is known: the program's exit code, 128 plus the signal's number for a signal. */
   readonly exitCode: number | null;
-  /** For `died`: how the process ended, where it says so. */
-  readonly death?: { readonly reason: DiedFrame["reason"]; readonly signal: string | null };
+  /** For `died`, and where we had to end the process. */
+  readonly death?: Death;
   /** Output that arrived between the previous call and this one (background tasks, child processes). */
   readonly late: { readonly stdout: CapturedText; readonly stderr: CapturedText };
   /** Sentences for the model: state was lost and why, limits that are not enforced, … */

@@ -66,12 +66,25 @@ export class RunningCell {
       late: { stdout: late.read("stdout"), stderr: late.read("stderr") },
       result: done?.result ?? null,
       error: done?.error ?? null,
-      ...(end.kind === "died" ? { death: { reason: end.frame.reason, signal: end.frame.signal } } : {}),
+      ...describeDeath(end),
       exitCode: end.kind === "died" ? exitCodeOfDeath(end.frame) : (done?.exit_code ?? null),
       notes,
       images: images.images,
       durationMs,
       stateLost: end.kind !== "done",
     };
+  }
+}
+
+function describeDeath(end: ExecutionEnd): Pick<Outcome, "death"> {
+  switch (end.kind) {
+    case "done":
+      return {};
+    case "died": {
+      const { reason, signal, detail } = end.frame;
+      return { death: { reason, signal, detail } };
+    }
+    case "ended":
+      return { death: { reason: "sandbox", signal: null, detail: end.reason } };
   }
 }

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Child, type ChildExit, startChild } from "../../src/core/child.ts";
-import { BINARY, bridgeEnv, containersOf, until } from "./helpers/engine.ts";
+import { BINARY, bridgeEnv, containersOf, runEngine, until } from "./helpers/engine.ts";
 import { createHome } from "./helpers/home.ts";
 import { npmServer } from "./helpers/npm-servers.ts";
 
@@ -242,6 +242,19 @@ describe("sandpy run", () => {
     });
     expect((await finished).code).toBe(143);
     await until("no container", async () => (await containersOf(child.pid)).length === 0);
+  });
+
+  test("says so when its container is killed, in words for whoever ran it", async () => {
+    const child = await start(["run", home.write("up.py", "print('up', flush=True)\nwhile True: pass")]);
+    let killed: Promise<string> | undefined;
+    const result = await finish(child, () => {
+      killed ??= containersOf(child.pid).then(([name = "none"]) => runEngine("kill", "-s", "KILL", name));
+    });
+    await killed;
+    expect(result.code).toBe(137);
+    expect(result.stderr).toMatch(
+      /^sandpy: the program ended with its sandbox: it [^\n]*\nSomebody stopped the container, or the machine is short of memory\. Run it again\.\n?$/,
+    );
   });
 
   test.each<[string, string[], number, string]>([

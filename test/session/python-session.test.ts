@@ -94,7 +94,7 @@ describe("a session", () => {
     expect(outcome).toMatchObject({
       status: "died",
       exitCode: 139,
-      death: { reason: "signal", signal: "SIGSEGV" },
+      death: { reason: "signal", signal: "SIGSEGV", detail: null },
       notes: [expect.stringContaining("it crashed with SIGSEGV")],
     });
   });
@@ -116,7 +116,12 @@ describe("a session", () => {
     await run(session, "1");
     const close = spyOn(kernels.sandboxes.at(-1) as Sandbox, "close");
     const outcome = await run(session, "import os, signal\nos.kill(os.getppid(), signal.SIGKILL)");
-    expect(outcome).toMatchObject({ status: "died", notes: [expect.stringContaining("The sandbox ended")] });
+    expect(outcome).toMatchObject({
+      status: "died",
+      exitCode: null,
+      death: { reason: "sandbox", signal: null, detail: expect.stringMatching(/^it /) },
+      notes: [expect.stringContaining("The sandbox ended")],
+    });
     await session.close();
     expect(close).toHaveBeenCalled();
   });

@@ -4,6 +4,7 @@ import { BridgeError } from "../../core/errors.ts";
 import { withDeadline } from "../../core/lifecycle.ts";
 import { createLog } from "../../core/log.ts";
 import type { CliContext } from "../context.ts";
+import { describeDeath } from "../death.ts";
 
 const CLOSE_MS = 5000;
 /** The saved tools are one file of 4 MiB at most, and JSON makes more of it. */
@@ -42,8 +43,10 @@ export async function askPython(
     if (outcome.error !== null) throw new BridgeError("MEMORY_REFUSED", outcome.error.evalue);
     const line = output.split("\n").find((each) => each.startsWith(mark));
     if (line === undefined) {
-      const why = outcome.notes[0] ?? "Python gave no answer";
-      throw new BridgeError("MEMORY_UNAVAILABLE", `the saved tools could not be asked: ${why}`, {
+      const isLate = outcome.status === "timeout";
+      const late = `took longer than ${config.timeoutMs / 1000} s`;
+      const why = isLate ? late : (describeDeath(outcome) ?? "gave no answer");
+      throw new BridgeError("MEMORY_UNAVAILABLE", `the saved tools could not be asked: Python ${why}`, {
         hint: 'Look at the file: "sandpy memory tools show" prints it.',
       });
     }

@@ -1,8 +1,10 @@
 import type { BridgeError } from "../../core/errors.ts";
 import type { JobResult } from "./job-result.ts";
+import { notesOf } from "./report.ts";
 
 /** What `--json` prints of a program that ran. */
-export function renderResult({ outcome, exitCode, inputs, files, notes, fault, calls }: JobResult) {
+export function renderResult(job: JobResult) {
+  const { outcome, exitCode, files, fault, calls } = job;
   const { status, stdout, stderr, result, error, durationMs, images } = outcome;
   return {
     status,
@@ -15,7 +17,7 @@ export function renderResult({ outcome, exitCode, inputs, files, notes, fault, c
     error: error === null ? null : { type: error.ename, message: error.evalue, traceback: error.traceback },
     fault: describe(fault),
     durationMs: Math.round(durationMs),
-    notes: [...inputs.notes, ...outcome.notes, ...notes],
+    notes: notesOf(job),
     images,
     files,
     calls: calls.calls,

@@ -1,3 +1,4 @@
+import { describeDeath } from "../death.ts";
 import { EXIT_SIGNALS } from "./exit-code.ts";
 import type { JobResult } from "./job-result.ts";
 
@@ -10,24 +11,33 @@ export function report(result: JobResult, write: (text: string) => void): void {
 }
 
 /** What is to be said of how a program ended and what became of its files. */
-export function remarks({ outcome, timeoutMs, inputs, notes, fault }: JobResult): readonly string[] {
+export function remarks(result: JobResult): readonly string[] {
+  const { fault } = result;
   const failed =
     fault === undefined ? [] : [`${fault.message}${fault.hint === undefined ? "" : `\n${fault.hint}`}`];
-  return [...inputs.notes, ...remarksOnEnd(outcome, timeoutMs), ...notes, ...failed];
+  return [...notesOf(result), ...failed];
 }
 
-function remarksOnEnd(
-  { status, exitCode, notes, death }: JobResult["outcome"],
-  timeoutMs: number,
-): readonly string[] {
+/** The same without a fault of ours. */
+export function notesOf({ outcome, timeoutMs, inputs, notes }: Omit<JobResult, "fault">): readonly string[] {
+  return [...inputs.notes, ...notesOnEnd(outcome, timeoutMs), ...notes];
+}
+
+/** The notes of an outcome are for a model, whose session goes on; a program that did not end by itself is over. */
+function notesOnEnd(outcome: JobResult["outcome"], timeoutMs: number): readonly string[] {
+  const { status, exitCode, death, notes } = outcome;
+  if (status === "cancelled") return []; // whoever stopped it knows
   if (status === "timeout") {
     return [`the program was stopped after ${timeoutMs / 1000} s\nGive it longer with --timeout=<seconds>.`];
   }
-  // The notes of an outcome are for a model, whose session goes on; a program is over.
-  if (death?.reason === "out_of_memory") {
-    return ["the program was killed: out of memory\nGive it more with --memory=<size>."];
-  }
-  if (death?.reason === "signal") return [`the program was ended by ${death.signal ?? "an unknown signal"}`];
-  const isItsChoice = status === "died" && exitCode !== null && exitCode <= EXIT_SIGNALS; // os._exit
-  return isItsChoice ? [] : notes;
+  if (status !== "died") return notes;
+  const isItsChoice = exitCode !== null && exitCode <= EXIT_SIGNALS; // os._exit
+  if (isItsChoice) return [];
+  const advice = death === undefined ? undefined : ADVICE[death.reason];
+  return [`the program ${describeDeath(outcome) ?? "died"}${advice === undefined ? "" : `\n${advice}`}`];
 }
+
+const ADVICE: Partial<Record<NonNullable<JobResult["outcome"]["death"]>["reason"], string>> = {
+  out_of_memory: "Give it more with --memory=<size>.",
+  sandbox: "Somebody stopped the container, or the machine is short of memory. Run it again.",
+};

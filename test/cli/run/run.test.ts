@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { LOCAL_CALLER } from "../../../src/core/caller.ts";
 import { BridgeError } from "../../../src/core/errors.ts";
-import type { ExecuteRequest, Outcome } from "../../../src/session/outcome.ts";
+import type { Death, ExecuteRequest, Outcome } from "../../../src/session/outcome.ts";
 import { CliWorld, OK } from "../../helpers/cli-world.ts";
 
 const home = process.env["HOME"] ?? "/";
@@ -11,6 +11,11 @@ const FILE = join(home, "program.py");
 writeFileSync(FILE, "\ufeffprint('ü')\n");
 
 const ERROR = { ename: "ValueError", evalue: "x", traceback: "Traceback …\nValueError: x" };
+
+function died(exitCode: number | null, death: Partial<Death>): Partial<Outcome> {
+  const known: Death = { reason: "exit", signal: null, detail: null, ...death };
+  return { status: "died", exitCode, death: known, notes: ["for a model"] };
+}
 
 async function runWith(outcome: Partial<Outcome>) {
   const world = new CliWorld();
@@ -31,29 +36,28 @@ describe("the exit code", () => {
       124,
       "sandpy: the program was stopped after 30 s\nGive it longer with --timeout=<seconds>.\n",
     ],
-    ["our own kill", { status: "died", notes: ["Restarted."] }, 137, "sandpy: Restarted.\n"],
-    ["no memory", { status: "died", exitCode: 137, notes: ["Too large."] }, 137, "sandpy: Too large.\n"],
-    ["a crash", { status: "died", exitCode: 139, notes: ["SIGSEGV."] }, 139, "sandpy: SIGSEGV.\n"],
-    ["os._exit(7)", { status: "died", exitCode: 7, notes: ["for a model"] }, 7, ""],
+    [
+      "our own kill",
+      died(null, { reason: "protocol", detail: "it broke the frame protocol" }),
+      137,
+      "sandpy: the program was ended: it broke the frame protocol\n",
+    ],
+    [
+      "a sandbox that somebody killed",
+      died(null, { reason: "sandbox", detail: "it was killed" }),
+      137,
+      "sandpy: the program ended with its sandbox: it was killed\nSomebody stopped the container, or the machine is short of memory. Run it again.\n",
+    ],
+    ["os._exit(7)", died(7, { reason: "exit" }), 7, ""],
     [
       "what the memory limit killed",
-      {
-        status: "died",
-        exitCode: 137,
-        death: { reason: "out_of_memory", signal: null },
-        notes: ["for a model"],
-      },
+      died(137, { reason: "out_of_memory" }),
       137,
       "sandpy: the program was killed: out of memory\nGive it more with --memory=<size>.\n",
     ],
     [
       "what crashed",
-      {
-        status: "died",
-        exitCode: 139,
-        death: { reason: "signal", signal: "SIGSEGV" },
-        notes: ["for a model"],
-      },
+      died(139, { reason: "signal", signal: "SIGSEGV" }),
       139,
       "sandpy: the program was ended by SIGSEGV\n",
     ],
@@ -300,6 +304,20 @@ describe("--json", () => {
       ],
       callCount: 1,
     });
+  });
+
+  test.each<[string, Partial<Outcome>, readonly string[]]>([
+    ["was stopped", { status: "cancelled", notes: ["for a model"] }, []],
+    [
+      "took too long",
+      { status: "timeout", notes: ["for a model"] },
+      ["the program was stopped after 30 s\nGive it longer with --timeout=<seconds>."],
+    ],
+    ["died", died(139, { reason: "signal", signal: "SIGSEGV" }), ["the program was ended by SIGSEGV"]],
+  ])("tells a person, not a model, of a program that %s", async (_title, outcome, notes) => {
+    const world = new CliWorld();
+    world.execute = async () => ({ ...OK, ...outcome });
+    expect(parse((await world.run("run", FILE, "--json")).stdout)).toMatchObject({ notes });
   });
 
   test("prints also why nothing ran", async () => {
