@@ -106,10 +106,11 @@ export class LegacySession {
       .handleRequest(request, body === undefined ? {} : { parsedBody: body })
       .catch((error: unknown) => {
         leave();
+        for (const id of ids) this.#answered(id);
         throw error;
       });
     if (!response.ok) for (const id of ids) this.#answered(id);
-    for (const id of requestsCancelled(body)) await this.#endCancelled(id);
+    else for (const id of requestsCancelled(body)) await this.#endCancelled(id);
     return trackResponse(withoutUnreadNews(response), leave);
   }
 

@@ -154,6 +154,15 @@ describe("a session", () => {
     expect((await lastOf(first))?.error?.code).toBe(-32800);
     expect(textOf(await lastOf(await world.post(run("a", "value 3"), id)))).toBe("3");
   });
+
+  test("is not cancelled by a request that is refused", async () => {
+    await using world = startHttpWorld();
+    const id = await openSession(world);
+    const answer = await world.post(run("a", "wait 200\nvalue 1"), id);
+    const cancel = { method: "notifications/cancelled", params: { requestId: "a" } };
+    const refused = await world.post(cancel, id, { "mcp-protocol-version": "2024-01-01" });
+    expect([refused.status, textOf(await lastOf(answer))]).toEqual([400, "1"]);
+  });
 });
 
 describe("a stream", () => {
