@@ -1,3 +1,5 @@
+import { Pieces } from "./pieces.ts";
+
 const NEWLINE = 0x0a;
 
 /** What a {@link LineSplitter} yields: a whole line without its newline, or word that one was too long. */
@@ -11,7 +13,7 @@ export type SplitLine =
  */
 export class LineSplitter {
   readonly #maxBytes: number;
-  #parts: Uint8Array[] = [];
+  readonly #parts = new Pieces<Uint8Array>((parts) => Buffer.concat(parts));
   #held = 0;
   #dropping = false;
 
@@ -48,19 +50,19 @@ export class LineSplitter {
   #hold(piece: Uint8Array): void {
     // A view would keep all of its buffer in memory.
     const isMost = piece.length * 2 > piece.buffer.byteLength;
-    this.#parts.push(isMost ? piece : piece.slice());
+    this.#parts.add(isMost ? piece : piece.slice());
     this.#held += piece.length;
   }
 
   #take(last: Uint8Array): Uint8Array {
     if (this.#held === 0) return last;
-    const whole = Buffer.concat([...this.#parts, last], this.#held + last.length);
-    this.#clear();
-    return whole;
+    this.#parts.add(last);
+    this.#held = 0;
+    return this.#parts.take() ?? last;
   }
 
   #clear(): void {
-    this.#parts = [];
+    this.#parts.clear();
     this.#held = 0;
   }
 }

@@ -1,6 +1,7 @@
 import type { ReadableStreamDefaultReader } from "node:stream/web";
 import { SMALL_BYTES } from "../../core/answer-room.ts";
 import { LineSplitter } from "../../core/lines.ts";
+import { Pieces } from "../../core/pieces.ts";
 import type { Place } from "../../core/room.ts";
 import { createTurns } from "../../core/turns.ts";
 import { UnaskedLimit } from "../unasked-limit.ts";
@@ -65,8 +66,9 @@ async function* renderEvents(
   const unify = createNewlines();
   const decoder = new TextDecoder();
   const { room, owner, signal } = filter.reader;
-  let data: string[] = [];
-  let fields: string[] = [];
+  const data = new Pieces<string>((lines) => lines.join("\n"));
+  /** Of each name the last one counts. */
+  const fields = new Map<string, string>();
   let isMessage = true;
   let isStalled = false;
   let bytes = 0;
@@ -85,14 +87,14 @@ async function* renderEvents(
     return place.grow(toBytes, signal);
   };
   const flush = (): string => {
-    const text = data.length === 1 ? (data[0] ?? "") : data.join("\n"); // which would be a copy
+    const text = data.take();
     const isPassed = !isMessage || text === "";
-    const events = data.length === 0 ? [] : isPassed ? [text] : filter.replace(text, bytes, place);
-    const rendered = events.map((event, index) => renderEvent(index === 0 ? fields : [], event));
+    const events = text === undefined ? [] : isPassed ? [text] : filter.replace(text, bytes, place);
+    const named = [...fields].map(([name, value]) => `${name}: ${value}`);
+    const rendered = events.map((event, index) => renderEvent(index === 0 ? named : [], event));
     // What stays of an event without its data: the SDK takes an id only from one that has some.
-    if (events.length === 0 && fields.length > 0) rendered.push(renderEvent(fields, ""));
-    data = [];
-    fields = [];
+    if (events.length === 0 && named.length > 0) rendered.push(renderEvent(named, ""));
+    fields.clear();
     isMessage = true;
     bytes = 0;
     place?.leave();
@@ -131,9 +133,9 @@ async function* renderEvents(
         } else {
           await count(bytes);
           const { name, value } = splitField(line.bytes, decoder);
-          if (name === "data") data.push(value);
-          else if (name === "id" && value.length <= MAX_ID_BYTES) fields.push(`id: ${value}`);
-          else if (name === "event" || name === "retry") fields.push(`${name}: ${value}`);
+          if (name === "data") data.add(value);
+          else if (name === "id" && value.length <= MAX_ID_BYTES) fields.set(name, value);
+          else if (name === "event" || name === "retry") fields.set(name, value);
           if (name === "event") isMessage = value === "" || value === "message";
         }
       }

@@ -1,4 +1,5 @@
 import { SMALL_BYTES } from "../../core/answer-room.ts";
+import { Pieces } from "../../core/pieces.ts";
 import type { Place, Room } from "../../core/room.ts";
 
 /** Who waits for what comes in, until when, and what is counted where. */
@@ -30,7 +31,7 @@ export async function readBody(response: Response, maxBytes: number, reader: Rea
   }
   const { room, owner, signal } = reader;
   const body = response.body?.getReader();
-  const chunks: Uint8Array[] = [];
+  const chunks = new Pieces<Uint8Array>((parts) => Buffer.concat(parts));
   let place: Place | undefined;
   let bytes = 0;
   let end: BoundedBody["end"] = "whole";
@@ -51,7 +52,7 @@ export async function readBody(response: Response, maxBytes: number, reader: Rea
     for (let part = await body?.read(); part?.done === false; part = await body?.read()) {
       const left = maxBytes - bytes;
       const { value } = part;
-      chunks.push(value.length > left ? value.subarray(0, left) : value);
+      chunks.add(value.length > left ? value.subarray(0, left) : value);
       bytes += Math.min(value.length, left);
       if (value.length > left) {
         end = "cut";
@@ -61,7 +62,7 @@ export async function readBody(response: Response, maxBytes: number, reader: Rea
       place?.move();
       await count(bytes);
     }
-    return { text: new TextDecoder().decode(Buffer.concat(chunks)), bytes, end, place };
+    return { text: new TextDecoder().decode(chunks.take()), bytes, end, place };
   } catch (error) {
     place?.leave();
     stop();
