@@ -2,13 +2,13 @@ import type { Readable, Writable } from "node:stream";
 import type { JSONRPCMessage, RequestId, Transport } from "@modelcontextprotocol/server";
 import { LineSplitter } from "../core/lines.ts";
 import { type LineRefusal, parseLine, refuse, refuseLongLine } from "./json-line.ts";
-import type { UnreadResults } from "./unread-results.ts";
+import { DeafClient, type UnreadResults } from "./unread-results.ts";
 
 /** A 10 MB program fits, even where JSON escapes every character of it. */
 const MAX_LINE_BYTES = 64 * 1024 * 1024;
 /** With this much unsent, no more input is read: a client that does not read its replies cannot make us hold more. */
 const MAX_BACKLOG_BYTES = 16 * 1024 * 1024;
-/** Beyond it, images of results are left out: runs of several sessions can end at the same time. */
+/** Beyond it, images of results are left out, since runs of several sessions can end at the same time, and nothing is asked. */
 const MAX_EVER_BACKLOG_BYTES = 64 * 1024 * 1024;
 /** After so much, timers and signals get their turn: input that never pauses, such as a device, would leave them none. */
 const TURN_BYTES = 1024 * 1024;
@@ -95,6 +95,8 @@ export class LineTransport implements Transport, UnreadResults {
   }
 
   send(message: JSONRPCMessage): Promise<void> {
+    const isQuestion = "method" in message && "id" in message;
+    if (isQuestion && this.#backlogBytes > MAX_EVER_BACKLOG_BYTES) return Promise.reject(new DeafClient());
     const isReply = !("method" in message) && message.id !== undefined;
     const written = this.#reply(message);
     if (isReply) this.#settle(message.id as string | number);

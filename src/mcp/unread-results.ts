@@ -5,10 +5,18 @@ import { untilAborted, withDeadline } from "../core/lifecycle.ts";
 
 /** With so much unread by one client, no more of its code begins. */
 const MAX_UNREAD_CHARS = 16 * 1024 ** 2;
-/** Runs of several sessions can end at the same time: beyond this, images are left out. */
+/** Runs of several sessions can end at the same time: beyond this, images are left out, and nothing more is asked. */
 const MAX_EVER_UNREAD_CHARS = 64 * 1024 ** 2;
 /** A client that reads nothing for so long is told to. */
 const WAIT_MS = 60_000;
+
+/** Why a request to a client is not sent; it could be taken back before it is read, and the next one sent. */
+export class DeafClient extends Error {
+  override readonly name = "DeafClient";
+  constructor() {
+    super("the client does not read what it is sent");
+  }
+}
 
 /** What one connection knows of results that its client has not read. */
 export interface UnreadResults {
@@ -39,9 +47,10 @@ interface Room {
   readonly waiting: Set<() => void>;
 }
 
-/** The results that clients have not read, for each caller. */
+/** The results that clients have not read, for each caller, and what else is in the streams to them. */
 export class ResultRooms {
   readonly #rooms = new Map<string, Room>();
+  readonly #streamBytes = new Map<string, number>();
 
   /** Resolves when there is room for another result of the caller, or `until` aborts. */
   async ready(callerId: string, until: AbortSignal): Promise<void> {
@@ -66,6 +75,18 @@ export class ResultRooms {
       for (const goOn of room.waiting) goOn();
       room.waiting.clear();
     };
+  }
+
+  /** Bytes were put into a stream to the caller; less than none: taken from it, or nobody wants them any more. */
+  countStream(callerId: string, bytes: number): void {
+    const all = (this.#streamBytes.get(callerId) ?? 0) + bytes;
+    if (all === 0) this.#streamBytes.delete(callerId);
+    else this.#streamBytes.set(callerId, all);
+  }
+
+  /** Whether the caller has so much unread that it is to be asked nothing: what is taken back again stays in its stream. */
+  isDeaf(callerId: string): boolean {
+    return (this.#streamBytes.get(callerId) ?? 0) > MAX_EVER_UNREAD_CHARS;
   }
 }
 

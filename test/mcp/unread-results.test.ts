@@ -20,6 +20,17 @@ async function isRoomy(unread: UnreadResults): Promise<boolean> {
   return isReady;
 }
 
+/** To a client that takes nothing. */
+function createUnreadTransport(): LineTransport {
+  return new LineTransport({
+    stdin: new PassThrough(),
+    stdout: new Writable({ write: () => undefined }),
+    onInputEnd: () => undefined,
+    onOutputClosed: () => undefined,
+    onDropped: () => undefined,
+  });
+}
+
 describe("CLI-5: results that a client has not read", () => {
   test("hold its next run back until they are read, and nobody else's", async () => {
     const rooms = new ResultRooms();
@@ -84,13 +95,7 @@ describe("CLI-5: results that a client has not read", () => {
   });
 
   test("over stdio keep nobody waiting who has given up either", async () => {
-    const transport = new LineTransport({
-      stdin: new PassThrough(),
-      stdout: new Writable({ write: () => undefined }), // it takes nothing
-      onInputEnd: () => undefined,
-      onOutputClosed: () => undefined,
-      onDropped: () => undefined,
-    });
+    const transport = createUnreadTransport();
     void transport.send({ jsonrpc: "2.0", id: 1, result: { text: "x".repeat(20 * MIB) } });
     const given = new AbortController();
     let isReady = false;
@@ -101,5 +106,22 @@ describe("CLI-5: results that a client has not read", () => {
     expect(isReady).toBe(false);
     given.abort();
     await waiting;
+  });
+
+  test("are over stdio 64 MiB before the client is asked nothing more; results still go", async () => {
+    const transport = createUnreadTransport();
+    const ask = (id: number) => {
+      const params = { text: "x".repeat(30 * MIB) };
+      const sent = transport.send({ jsonrpc: "2.0", id, method: "sampling/createMessage", params });
+      return Promise.race([sent.then(() => "sent", String), new Promise((resolve) => setImmediate(resolve))]);
+    };
+    expect([await ask(1), await ask(2), await ask(3)]).toEqual([undefined, undefined, undefined]);
+    expect(await ask(4)).toContain("the client does not read");
+    let isRefused = false;
+    transport.send({ jsonrpc: "2.0", id: 1, result: {} }).catch(() => {
+      isRefused = true;
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(isRefused).toBe(false);
   });
 });

@@ -8,7 +8,7 @@ import {
 import type { Caller } from "../../core/caller.ts";
 import { McpClientPeer } from "../client-peer.ts";
 import { createServer, type ServerOptions } from "../server.ts";
-import { OpenResults, type ResultRooms } from "../unread-results.ts";
+import { DeafClient, OpenResults, type ResultRooms } from "../unread-results.ts";
 import { type Connect, connectLate, type LateConnection } from "./connection.ts";
 import { SessionEvents } from "./event-store.ts";
 import { requestIds, requestsCancelled } from "./messages.ts";
@@ -40,6 +40,7 @@ export class LegacySession {
   readonly #peer = new McpClientPeer();
   readonly #server: SharedServerOptions;
   readonly #unread: OpenResults;
+  readonly #count: (streamBytes: number) => void;
   /** The requests that have no answer yet. */
   readonly #active = new Set<RequestId>();
   readonly #onIdle = new Set<() => void>();
@@ -48,6 +49,7 @@ export class LegacySession {
 
   constructor({ caller, connect, server, rooms }: LegacySessionOptions) {
     this.#unread = new OpenResults(rooms, caller.id);
+    this.#count = (bytes) => rooms.countStream(caller.id, bytes);
     this.caller = caller;
     this.#server = server;
     this.#connection = connectLate(() => connect({ caller, peer: this.#peer, hasDefault: true }));
@@ -57,6 +59,7 @@ export class LegacySession {
     });
     const send = this.#transport.send.bind(this.#transport);
     this.#transport.send = async (message, sendOptions) => {
+      if ("method" in message && "id" in message && rooms.isDeaf(caller.id)) throw new DeafClient();
       try {
         await send(message, sendOptions);
       } finally {
@@ -111,7 +114,7 @@ export class LegacySession {
       });
     if (!response.ok) for (const id of ids) this.#answered(id);
     else for (const id of requestsCancelled(body)) await this.#endCancelled(id);
-    return trackResponse(withoutUnreadNews(response), leave);
+    return trackResponse(withoutUnreadNews(response, this.#count), leave);
   }
 
   /** Lets go of what was sent so long ago that no client comes back for it. */

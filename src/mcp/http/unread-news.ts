@@ -16,28 +16,61 @@ const EVENT = /^event: message\n(?:id: [^\n]+\n)?data: ([^\n]+)\n\n$/;
 /**
  * The same answer, without the news that come while much of it has not been taken: the SDK puts all into a stream that has
  * no end of room. Results, requests and what changes what is open are never left out; an answer that is no stream is
- * given back as it is.
+ * given back as it is. `count` is told how many bytes are held, and by how many fewer once they were taken, or the client
+ * has gone.
  */
-export function withoutUnreadNews(response: Response): Response {
+export function withoutUnreadNews(
+  response: Response,
+  count: (bytes: number) => void = () => undefined,
+): Response {
   const { body, headers } = response;
   if (body === null || !headers.get("content-type")?.startsWith("text/event-stream")) return response;
-  const reader = body.getReader();
+  const made = body.getReader();
+  let heldBytes = 0;
+  let isOver = false;
+  const add = (bytes: number) => {
+    if (isOver) return;
+    heldBytes += bytes;
+    count(bytes);
+  };
+  const end = () => {
+    add(-heldBytes);
+    isOver = true;
+  };
   const pump = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
     try {
-      for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      for (let part = await made.read(); !part.done; part = await made.read()) {
         const isFull = (controller.desiredSize ?? 0) <= 0;
-        if (!isFull || !isNews(part.value)) controller.enqueue(part.value);
+        if (isFull && isNews(part.value)) continue;
+        controller.enqueue(part.value);
+        add(part.value.length);
       }
       controller.close();
     } catch (error) {
+      end();
       controller.error(error); // nothing, where the client has gone
     }
   };
-  const bounded = new ReadableStream<Uint8Array>(
-    { start: (controller) => void pump(controller), cancel: (reason) => reader.cancel(reason) },
+  const held = new ReadableStream<Uint8Array>(
+    { start: (controller) => void pump(controller), cancel: (reason) => made.cancel(reason) },
     new ByteLengthQueuingStrategy({ highWaterMark: MAX_UNREAD_BYTES }),
+  ).getReader();
+  const taken = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { value } = await held.read();
+        if (value === undefined) return controller.close();
+        add(-value.length);
+        controller.enqueue(value);
+      },
+      cancel(reason) {
+        end();
+        return held.cancel(reason);
+      },
+    },
+    { highWaterMark: 0 },
   );
-  return new Response(bounded, response);
+  return new Response(taken, response);
 }
 
 function isNews(event: Uint8Array): boolean {

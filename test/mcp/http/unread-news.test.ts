@@ -55,3 +55,49 @@ test("leaves nothing out for a client that reads, nor from what is no stream of 
   const json = Response.json({});
   expect(withoutUnreadNews(json)).toBe(json);
 });
+
+test.each<[how: string, end: (body: ReadableStream<Uint8Array>) => Promise<unknown>]>([
+  ["read", (body) => new Response(body).bytes()],
+  ["left", (body) => body.cancel()],
+  [
+    "left while it waits for more",
+    async (body) => {
+      const reader = body.getReader();
+      await reader.read();
+      await reader.read();
+      const last = reader.read();
+      await reader.cancel();
+      await last;
+    },
+  ],
+])("counts what is held, until it is %s", async (_how, end) => {
+  const chunks = [big({ id: 0 }), eventOf(NEWS)];
+  let bytes = 0;
+  const response = withoutUnreadNews(streamOf(chunks), (more) => {
+    bytes += more;
+  });
+  await nextTurn();
+  expect(bytes).toBe(chunks.reduce((sum, { length }) => sum + length, 0));
+  if (response.body !== null) await end(response.body);
+  expect(bytes).toBe(0);
+});
+
+test("counts nothing more of a stream that breaks", async () => {
+  let bytes = 0;
+  const body = new ReadableStream<Uint8Array>(
+    {
+      start: (controller) => controller.enqueue(big({ id: 0 })),
+      async pull(controller) {
+        await nextTurn();
+        controller.error(new Error("broken"));
+      },
+    },
+    { highWaterMark: 2 },
+  );
+  const headers = { "content-type": "text/event-stream" };
+  const response = withoutUnreadNews(new Response(body, { headers }), (more) => {
+    bytes += more;
+  });
+  await expect(response.bytes()).rejects.toThrow("broken");
+  expect(bytes).toBe(0);
+});

@@ -202,3 +202,55 @@ test("EXH-19: nor in the stream of a session, between its runs", async () => {
   await world.close();
   expectBounded(await stream.text());
 });
+
+const MIB = 1024 ** 2;
+const QUESTION = {
+  method: "sampling/createMessage",
+  params: {
+    messages: [{ role: "user", content: { type: "text", text: "q".repeat(8 * MIB) } }],
+    maxTokens: 1,
+  },
+};
+
+/** Asks the client and takes the question back, so many times; what each came to. */
+async function askAndTakeBack(peer: ClientPeer, times: number): Promise<string[]> {
+  const said: string[] = [];
+  for (let count = 0; count < times; count++) {
+    const stop = new AbortController();
+    const asked = peer.request(QUESTION, stop.signal).then(String, String);
+    await nextTurn();
+    await nextTurn(); // it is in the stream, where there is room
+    stop.abort(new Error("taken back"));
+    said.push(await asked);
+  }
+  return said;
+}
+
+test("EXH-19: with 64 MiB unread a caller is asked nothing more, and again when it has read", async () => {
+  const runs: string[][] = [];
+  const connect: Connect = async () => ({
+    runner: {
+      run: async ({ peer, code }) => {
+        runs.push(await askAndTakeBack(peer, Number(code)));
+        return NOTHING;
+      },
+    },
+    close: async () => undefined,
+  });
+  await using world = startHttpWorld({ connect });
+  const [first, second] = [await begin(world, ALICE), await begin(world, ALICE)];
+  const call = (session: Record<string, string>, id: number, code: string) => {
+    const params = { name: "run_python", arguments: { code } };
+    return send(world, ALICE, { id, method: "tools/call", params }, session);
+  };
+  const answer = await call(first, 1, "12");
+  await until("the end of the run", () => runs.length === 1);
+  const refused = runs[0]?.filter((text) => text.includes("the client does not read")) ?? [];
+  expect(refused.length).toBeGreaterThan(1);
+  await (await call(second, 1, "1")).text();
+  expect(runs[1]?.join()).toContain("the client does not read");
+
+  expect((await answer.text()).length).toBeLessThan((64 + 3 * 8) * MIB);
+  await (await call(second, 2, "1")).text();
+  expect(runs[2]?.join()).toContain("taken back");
+});
