@@ -8,6 +8,7 @@ import os
 import sys
 import termios
 from _collections import deque
+from itertools import islice
 
 from .codec import render
 from .suppress import Suppress
@@ -23,7 +24,8 @@ _EXECUTE = b'["k",{"type":"execute","id":'
 _DONE = b'{"type":"done","id":'
 _DIGITS = 16
 MAX_TO_HOST = 1024 * 1024
-SHORT = 64 * 1024
+SHORT = 64 * 1024  # to copy it costs less than parts
+MAX_BATCH = 64  # parts written at once
 
 
 def execute_id(line: bytes) -> int | None:
@@ -84,16 +86,15 @@ class Queue:
 
     def put(self, *parts: bytes) -> None:
         """Queues bytes; `flush` writes them."""
-        for part in parts:
-            self.size += len(part)
-            self.parts.append(memoryview(part))
+        size = sum(map(len, parts))
+        self.size += size
+        self.parts.extend(map(memoryview, parts if size > SHORT else (b"".join(parts),)))
 
     def flush(self) -> None:
         """Writes what the descriptor takes now. Raises OSError when the reader is gone."""
         while self.parts:
-            batch = [self.parts[index] for index in range(min(len(self.parts), 64))]
             try:
-                written = os.writev(self.fd, batch)
+                written = os.writev(self.fd, list(islice(self.parts, MAX_BATCH)))
             except BlockingIOError:
                 return
             self.size -= written
@@ -120,7 +121,7 @@ class Host(Queue):
 
     def relay(self, lines: list[bytes]) -> None:
         """Queues frames of the kernel's."""
-        if sum(map(len, lines)) > SHORT:  # else a copy costs less than parts
+        if sum(map(len, lines)) > SHORT:
             for line in lines:
                 self.put(b'["k",', line, b"]\n")
         elif lines:

@@ -16,7 +16,7 @@ from .process import complain
 from .relay import DISPLAY, Host, Lines, LineTooLongError, Queue, Text, done_id, execute_id, pending, read_now
 from .spill import Spill
 from .suppress import Suppress
-from .watcher import EVENT_READ, EVENT_WRITE, Watcher, time_to
+from .watcher import EVENT_READ, EVENT_WRITE, Watcher, glance, time_to
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,13 +69,16 @@ class Supervisor(Endings):
 
     def update_interest(self) -> None:
         """Reads from the kernel only while the host keeps up, and writes where something waits."""
+        keeps_up, to_host, to_kernel = self.host.keeps_up, bool(self.host.parts), bool(self.to_kernel.parts)
+        if not self.watcher.is_news(self.kernel, keeps_up, to_host, to_kernel, self.inlet.waits):
+            return
         self.watcher.set(0, EVENT_READ, self.on_host)
-        self.watcher.set(1, EVENT_WRITE if self.host.parts else 0, lambda _: None)
+        self.watcher.set(1, EVENT_WRITE * to_host, lambda _: None)
         self.watcher.set(self.wakeup, EVENT_READ, self.on_child)
         for fd, callback in self.sources.items():
-            self.watcher.set(fd, EVENT_READ if self.host.keeps_up else 0, callback)
+            self.watcher.set(fd, EVENT_READ * keeps_up, callback)
         self.inlet.update_interest()
-        self.watcher.set(self.kernel.frames_in, EVENT_WRITE * bool(self.to_kernel.parts), lambda _: self.flush_kernel())
+        self.watcher.set(self.kernel.frames_in, EVENT_WRITE * to_kernel, lambda _: self.flush_kernel())
 
     # From the host
 
@@ -165,8 +168,9 @@ class Supervisor(Endings):
 
     def relay(self, chunk: bytes) -> None:
         """Forwards the lines that a chunk completes, after all output that was written before it."""
-        for text in self.texts:
-            self.drain(text)
+        if self.has_output():
+            for text in self.texts:
+                self.drain(text)
         lines: list[bytes] | None = None
         with Suppress(LineTooLongError):
             lines = self.from_kernel.feed(chunk)
@@ -230,6 +234,7 @@ class Supervisor(Endings):
         self.inlet = Inlet(kernel.stdin, self.say, self.watcher)
         self.from_kernel = Lines(self.max_line - WRAPPING)
         self.texts = [Text("stdout", kernel.stdout), Text("stderr", kernel.stderr)]
+        self.has_output = glance(kernel.stdout, kernel.stderr)
         self.executing: int | None = None
         self.interrupts = 0  # of the executing cell
         self.hangup: float | None = None

@@ -23,15 +23,24 @@ def time_to(*times: float | None) -> float | None:
     return max(0.0, min(known) - time.monotonic()) if known else None
 
 
+def glance(*fds: int) -> Callable[[], bool]:
+    """Returns a function that tells at once whether one of some descriptors can be read, or has ended."""
+    poll = select.poll()
+    for fd in fds:
+        poll.register(fd, EVENT_READ)
+    return lambda: bool(poll.poll(0))
+
+
 class Watcher:
-    """A poll object that is told the whole wish each time, and is changed only where that changes. Not `selectors`, whose
-    import costs as much as a cell."""
+    """A poll object that is told the whole wish each time that it may be another, and is changed only where that changes.
+    Not `selectors`, whose import costs as much as a cell."""
 
     def __init__(self, chore: Callable[[], None]) -> None:
         self.chore: Callable[[], None] | None = chore  # what waits for a quiet moment
         self.poll = select.poll()
         self.masks: dict[int, int] = {}
         self.callbacks: dict[int, Callback] = {}
+        self.grounds: tuple[object, ...] = ()
 
     def wait(self, patience: float | None, idle: bool) -> list[tuple[Callback, int]]:
         """Waits for events, at most `patience` seconds; with `idle`, does the chore when none come for a moment, after
@@ -48,6 +57,13 @@ class Watcher:
         """Returns what to call, with the events; an end or a fault of a descriptor is news to whoever watches it."""
         events = self.poll.poll(None if patience is None else patience * 1000)
         return [(self.callbacks[fd], mask) for fd, mask in events]
+
+    def is_news(self, *grounds: object) -> bool:
+        """Tells whether that on which the wish depends is other than the last time; between most events it is not."""
+        if grounds == self.grounds:
+            return False
+        self.grounds = grounds
+        return True
 
     def set(self, fd: int, mask: int, callback: Callback) -> None:
         """Sets which events of a descriptor are wanted; 0 for none."""

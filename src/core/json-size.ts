@@ -11,9 +11,9 @@ export function sizeOfJson(value: unknown, max: number): number {
   for (let next = open.pop(); next !== undefined && size <= max; next = open.pop()) {
     if (Array.isArray(next)) for (const item of next as unknown[]) add(item);
     else
-      for (const [name, member] of Object.entries(next)) {
+      for (const name of Object.keys(next)) {
         size += name.length + 2;
-        add(member);
+        add((next as Readonly<Record<string, unknown>>)[name]);
       }
   }
   return size;

@@ -42,6 +42,11 @@ const MAX_IMAGE_CHARS = Math.ceil((4 * 1024 * 1024) / 3) * 4;
 const id = z.int().nonnegative();
 const nullableInt = z.int().nullable();
 const nullableText = z.string().nullable();
+/** An object as it came: a record of zod's would be a copy, in which a name such as `__proto__` is missing. */
+export const anyObject = z.custom<Readonly<Record<string, unknown>>>(
+  (value) => typeof value === "object" && value !== null && !Array.isArray(value),
+  "expected an object",
+);
 
 const supervisorFrameSchema = z.discriminatedUnion("type", [
   z.object({ type: z.literal("hello"), protocol: z.int(), bundle: z.string(), python: z.string() }),
@@ -77,7 +82,7 @@ const kernelFrameSchema = z.discriminatedUnion("type", [
     type: z.literal("rpc"),
     id,
     method: z.string().max(64),
-    params: z.record(z.string(), z.unknown()),
+    params: anyObject,
   }),
   z.object({
     type: z.literal("done"),

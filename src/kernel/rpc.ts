@@ -1,6 +1,6 @@
 /** The requests that Python makes of the host, checked once; `docs/protocol.md` lists them. */
 import { z } from "zod";
-import type { RpcFrame } from "./protocol.ts";
+import { anyObject, type RpcFrame } from "./protocol.ts";
 import { memoryRequests } from "./rpc-memory.ts";
 
 const MAX_FOUND = 1000;
@@ -13,11 +13,6 @@ const toolName = z.string().min(1).max(MAX_TOOL_NAME_CHARS);
 const words = z.string().max(1000);
 const limit = z.int().min(1).max(MAX_FOUND);
 const server = z.object({ server: name });
-/** As they came: a record of zod's would drop one that is called `__proto__`. */
-const toolArguments = z.custom<Readonly<Record<string, unknown>>>(
-  (value) => typeof value === "object" && value !== null && !Array.isArray(value),
-  "expected an object",
-);
 const textArguments = z
   .record(name, z.string())
   .refine((given) => Object.keys(given).length <= MAX_ARGUMENTS, `more than ${MAX_ARGUMENTS} arguments`);
@@ -34,7 +29,7 @@ const requestSchema = z.discriminatedUnion("method", [
     params: z.object({
       server: name,
       tool: toolName,
-      arguments: toolArguments,
+      arguments: anyObject,
       timeout: z.number().positive().nullable(),
     }),
   }),
