@@ -54,12 +54,12 @@ export interface Run {
 }
 
 /** Where the last run is kept. */
-export function keptFile(root: string): string {
+function keptFile(root: string): string {
   return join(root, "docs/bench-last.json");
 }
 
 /** Describes this machine. */
-export function describeMachine(): Machine {
+function describeMachine(): Machine {
   const processors = cpus();
   return {
     processors: `${processors.length} × ${processors[0]?.model.trim() ?? "unknown"}`,

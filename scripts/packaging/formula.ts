@@ -16,7 +16,7 @@ export function formulaTargets(): readonly Target[] {
 }
 
 /** Where an archive of a version is fetched from. */
-export function downloadUrl({ repository, version }: Release, target: Target): string {
+function downloadUrl({ repository, version }: Release, target: Target): string {
   return `https://github.com/${repository}/releases/download/v${version}/${archiveName(target)}`;
 }
 

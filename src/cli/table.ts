@@ -25,8 +25,8 @@ export function screenOf(io: Pick<CliIo, "env" | "stdout">): Screen {
 
 /**
  * Renders rows in columns, no wider than the screen as long as the columns that may be cut have something to give. Without
- * a width nothing is cut: whoever reads it is a program. Cells are one line each and fit for a terminal already; those of columns that are not cut may
- * have a style.
+ * a width nothing is cut: whoever reads it is a program. Cells are one line each and fit for a terminal already; those of
+ * columns that are not cut may have a style.
  */
 export function renderTable(
   columns: readonly Column[],

@@ -20,7 +20,7 @@ const NAME = /^[\w.@+-]{1,64}$/;
 const TOKEN = /^[\w.~+/-]{16,16384}=*$/;
 const HASHED = /^sha256:([0-9a-f]{64})$/i;
 /** Of the one token that is given without a name. */
-export const DEFAULT_NAME = "default";
+const DEFAULT_NAME = "default";
 const MAX_FILE_BYTES = 1024 * 1024;
 /** Others may not read it, and nobody but its owner may write it. */
 const FORBIDDEN_MODE = 0o027;

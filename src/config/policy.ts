@@ -1,6 +1,6 @@
 import type { GivenSettings } from "./given.ts";
 
-export const DEFAULT_MAX_CALLS = 500;
+const DEFAULT_MAX_CALLS = 500;
 const DEFAULT_APPROVAL_S = 300;
 
 /** A pattern of names (`*`, `?`), and where it was set, as messages name that. */

@@ -6,7 +6,7 @@ import { explainFileFault } from "../core/file-faults.ts";
 import { createFileSchema, type FileSetting, listFileSettings } from "./file-schema.ts";
 
 /** The schema beside a file that {@link writeStarterFile} has written: it fits this version. */
-export const SCHEMA_NAME = "config.schema.json";
+const SCHEMA_NAME = "config.schema.json";
 
 /** A configuration file in which every setting stands as a comment, with what it is for and its default. */
 export function renderStarterFile(): string {

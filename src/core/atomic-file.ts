@@ -42,9 +42,9 @@ export interface ReplaceOptions {
 }
 
 /**
- * Writes a file in one step, which only its owner can read unless a mode is given: who reads sees the old content or the new, also after a crash
- * at any time. When it resolves the content is on the disk; it says how the file is. Rejects with what the system says, the
- * old content intact.
+ * Writes a file in one step, which only its owner can read unless a mode is given: who reads sees the old content or the
+ * new, also after a crash at any time. When it resolves the content is on the disk; it says how the file is. Rejects with
+ * what the system says, the old content intact.
  */
 export async function replaceFile(
   path: string,

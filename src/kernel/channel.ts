@@ -13,10 +13,11 @@ const COLLECT_BYTES = 16 * 1024 * 1024;
 const SHORT_BYTES = 4096;
 
 /**
- * Reads frames from the sandbox until its output ends and hands each to `onLine`, with what it costs in memory and in order; where
- * that returns a promise, nothing more is read until it settles, which in the end blocks the writer. Lines that are not
- * frames are dropped, and `onInvalid` told why, and how to say so in the log. Returns why it stopped: the stream ended, or a line was longer than the protocol allows (the
- * supervisor cuts such lines of the kernel itself, so it is no longer what we started).
+ * Reads frames from the sandbox until its output ends and hands each to `onLine`, with what it costs in memory and in
+ * order; where that returns a promise, nothing more is read until it settles, which in the end blocks the writer. Lines
+ * that are not frames are dropped, and `onInvalid` told why, and how to say so in the log. Returns why it stopped: the
+ * stream ended, or a line was longer than the protocol allows (the supervisor cuts such lines of the kernel itself, so it
+ * is no longer what we started).
  */
 export async function readFrames(
   stdout: AsyncIterable<Uint8Array>,

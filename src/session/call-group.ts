@@ -5,7 +5,10 @@ import type { TimeLimit } from "./time-limit.ts";
 /** What a {@link TimeLimit} is to those who share it. */
 export type CallLimit = Pick<TimeLimit, "leftMs" | "pause">;
 
-/** Requests that end together: those of one cell have one limit, and a signal and a timer for each would cost more than all else about them. */
+/**
+ * Requests that end together: those of one cell have one limit, and a signal and a timer for each would cost more than all
+ * else about them.
+ */
 export class CallGroup {
   readonly limit: CallLimit;
   readonly #stop = new AbortController();

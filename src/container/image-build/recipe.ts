@@ -7,7 +7,7 @@ const PREFIX = "io.sandpy.";
 export const RECIPE_LABEL = `${PREFIX}recipe`;
 export const FINGERPRINT_LABEL = `${PREFIX}fingerprint`;
 export const PYTHON_LABEL = `${PREFIX}python`;
-export const LOCK_LABEL = `${PREFIX}lock`;
+const LOCK_LABEL = `${PREFIX}lock`;
 /** Changes when the same inputs would give another image. */
 const RECIPE_VERSION = 1;
 

@@ -58,7 +58,7 @@ function isOwn(origin: string, host: Authority): boolean {
 }
 
 /** `undefined` for what is no host: nothing, several of them, more than a name and a port. */
-export function parseHost(text: string): Authority | undefined {
+function parseHost(text: string): Authority | undefined {
   const [, name, port = ""] = HOST.exec(text.toLowerCase()) ?? [];
   if (name === undefined || Number(port) > MAX_PORT) return undefined;
   if (!name.startsWith("[")) return { name, port };

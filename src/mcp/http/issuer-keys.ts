@@ -11,7 +11,7 @@ const COOLDOWN_MS = 30_000;
 const metadataSchema = z.object({ issuer: z.string(), jwks_uri: z.url() });
 
 /** The issuer's keys cannot be had now. */
-export class KeysUnavailable extends Error {}
+class KeysUnavailable extends Error {}
 
 /**
  * The keys by which an issuer signs, fetched when first needed and kept for an hour; `jwks` is where they are, else the

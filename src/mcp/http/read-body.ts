@@ -34,9 +34,9 @@ export interface JsonBody {
 type Stop = "late" | "stalled" | "full";
 
 /**
- * Reads the body of a request as JSON: at most `maxBytes` of it, whatever its headers say, and within a minute, in which
- * it may have to wait for others, which `onWait` is told. A page's form can send text to any server without asking; so what does not call itself
- * JSON is not read.
+ * Reads the body of a request as JSON: at most `maxBytes` of it, whatever its headers say, and within a minute, in which it
+ * may have to wait for others, which `onWait` is told. A page's form can send text to any server without asking; so what
+ * does not call itself JSON is not read.
  */
 export async function readJsonBody(
   request: Request,

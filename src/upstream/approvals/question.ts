@@ -22,7 +22,7 @@ const TEXT_CHARS = [MAX_ARGUMENTS_CHARS, 1000, 250, 60];
 const NOT_ALL = "NOT ALL IS SHOWN";
 
 /** What the user can answer. */
-export const CHOICES = ["once", "run", "session", "deny"] as const;
+const CHOICES = ["once", "run", "session", "deny"] as const;
 export type Choice = (typeof CHOICES)[number];
 
 /** Calls of one tool that wait for one answer. */
