@@ -1,3 +1,5 @@
+import { Pieces } from "../../core/pieces.ts";
+
 const TIMEOUT_MS = 5000;
 const MAX_BYTES = 512 * 1024;
 
@@ -11,12 +13,12 @@ export async function fetchSmall(
     signal: AbortSignal.timeout(TIMEOUT_MS),
     headers,
   });
-  const chunks: Uint8Array[] = [];
+  const chunks = new Pieces<Uint8Array>((parts) => Buffer.concat(parts));
   let bytes = 0;
   for await (const chunk of response.body ?? []) {
     bytes += chunk.byteLength;
     if (bytes > MAX_BYTES) throw new Error(`the answer is larger than ${MAX_BYTES} bytes`);
-    chunks.push(chunk);
+    chunks.add(chunk);
   }
-  return new Response(Buffer.concat(chunks), { status: response.status });
+  return new Response(chunks.take() ?? null, { status: response.status });
 }

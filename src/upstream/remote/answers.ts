@@ -8,8 +8,9 @@ import {
   refuseBadResult,
   tryParse,
 } from "../messages.ts";
+import type { Reader } from "./counted-read.ts";
 import { filterEvents } from "./event-stream.ts";
-import { type Reader, readBody } from "./read-body.ts";
+import { readBody } from "./read-body.ts";
 import { mediaTypeOf, withBody } from "./server-fetch.ts";
 import type { StandIns } from "./stand-ins.ts";
 

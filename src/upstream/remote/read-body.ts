@@ -1,13 +1,7 @@
 import { SMALL_BYTES } from "../../core/answer-room.ts";
 import { Pieces } from "../../core/pieces.ts";
-import type { Place, Room } from "../../core/room.ts";
-
-/** Who waits for what comes in, until when, and what is counted where. */
-export interface Reader {
-  readonly room: Room;
-  readonly owner: unknown;
-  readonly signal: AbortSignal;
-}
+import type { Place } from "../../core/room.ts";
+import { CountedRead, type Reader } from "./counted-read.ts";
 
 /** A text that was read, or as much of it as was allowed. */
 export interface BoundedBody {
@@ -29,42 +23,32 @@ export async function readBody(response: Response, maxBytes: number, reader: Rea
   if (length !== undefined && length <= SMALL_BYTES && length <= maxBytes) {
     return { text: await response.text(), bytes: length, end: "whole", place: undefined };
   }
-  const { room, owner, signal } = reader;
   const body = response.body?.getReader();
-  const chunks = new Pieces<Uint8Array>((parts) => Buffer.concat(parts));
-  let place: Place | undefined;
-  let bytes = 0;
-  let end: BoundedBody["end"] = "whole";
   const stop = () => void body?.cancel().catch(() => undefined); // it may have failed by itself
-  const count = async (toBytes: number) => {
-    if (toBytes <= SMALL_BYTES) return;
-    if (place === undefined) {
-      place = room.open(owner);
-      place.onStalled(() => {
-        end = "stalled";
-        stop();
-      });
-    }
-    await place.grow(toBytes, signal);
-  };
+  const counted = new CountedRead(reader, stop);
+  const chunks = new Pieces<Uint8Array>((parts) => Buffer.concat(parts));
+  let bytes = 0;
+  let isCut = false;
   try {
-    if (length !== undefined && length <= maxBytes) await count(length);
+    if (length !== undefined && length <= maxBytes) await counted.grow(length);
     for (let part = await body?.read(); part?.done === false; part = await body?.read()) {
       const left = maxBytes - bytes;
       const { value } = part;
       chunks.add(value.length > left ? value.subarray(0, left) : value);
       bytes += Math.min(value.length, left);
       if (value.length > left) {
-        end = "cut";
+        isCut = true;
         stop();
         break;
       }
-      place?.move();
-      await count(bytes);
+      counted.place?.move();
+      await counted.grow(bytes);
     }
-    return { text: new TextDecoder().decode(chunks.take()), bytes, end, place };
+    const text = new TextDecoder().decode(chunks.take());
+    const end = isCut ? "cut" : counted.isStalled ? "stalled" : "whole";
+    return { text, bytes, end, place: counted.place };
   } catch (error) {
-    place?.leave();
+    counted.leave();
     stop();
     throw error;
   }
