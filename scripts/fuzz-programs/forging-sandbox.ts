@@ -49,7 +49,7 @@ export function createForgingSandbox(forge: (asked: Asked) => readonly Uint8Arra
   };
   return {
     name: "forging",
-    isHeir: false,
+    handedDown: undefined,
     stdout: stdout.readable,
     ended: ended.promise,
     async write(bytes) {

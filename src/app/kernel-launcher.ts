@@ -152,18 +152,19 @@ export class KernelLauncher implements KernelSource {
     };
     const options = { sandbox, settings, events, log, helloDeadlineMs: HELLO_DEADLINE_MS, signal };
     const kernel = await startKernel(options).catch(async (error: unknown) => {
-      if (sandbox.isHeir && (await this.#mayBeginOtherwise(engine, error, signal))) return undefined;
+      if (sandbox.handedDown !== undefined && (await this.#mayBeginOtherwise(engine, error, signal)))
+        return undefined;
       throw error;
     });
     if (kernel === undefined) {
       const started = await this.#startWith(engine, events, signal, false);
-      // Only now is it known that it was for the pipes.
-      log.warning(
-        "a sandbox did not begin with the bridge's own pipes; the engine's client stays from now on",
-      );
-      await engine.stopHandingDown();
+      // Only now is it known that it was for the pipes, or for a moment.
+      const isOver = await sandbox.handedDown?.failed();
+      if (isOver === true) log.warning(NO_OWN_PIPES);
+      else log.info("a sandbox did not begin with the bridge's own pipes, and did without");
       return started;
     }
+    await sandbox.handedDown?.worked();
     if (this.#engine === undefined) void this.#lookAround(engine);
     this.#engine = engine;
     log.debug("started a sandbox", { name: sandbox.name, python: kernel.python });
@@ -252,6 +253,9 @@ export class KernelLauncher implements KernelSource {
     );
   }
 }
+
+const NO_OWN_PIPES =
+  "sandboxes do not begin with the bridge's own pipes; the engine's client stays from now on";
 
 const WEAK_LIMITS_NOTE =
   "This engine does not enforce memory and process limits (rootless on cgroup v1); resource limits inside the sandbox stand in.";

@@ -6,6 +6,7 @@ import type { ContainerEngine, EngineInfo, Sandbox, SandboxSpec } from "./engine
 import { callEngine, type EngineAnswer, lastLine, startClient } from "./engine-call.ts";
 import { record } from "./facts.ts";
 import { isGvisor } from "./gvisor.ts";
+import type { HandingDown } from "./handing-down.ts";
 import { buildInstallArgs } from "./image-build/install-args.ts";
 import { type ContainerInstall, ImageStore, type RunningInstaller } from "./image-store.ts";
 import { LeftContainers } from "./left-containers.ts";
@@ -33,12 +34,10 @@ export interface CliEngineOptions {
   readonly log: Log;
   /** How long a command that answers at once may take. */
   readonly timeoutMs: number;
-  /** Whether its containers can get descriptors of its client. */
-  readonly handsDown: boolean;
+  /** Whether its containers get descriptors of its client. */
+  readonly handingDown: HandingDown;
   /** See {@link ContainerEngine.alternatives}. */
   readonly findAlternatives: (signal: AbortSignal) => Promise<readonly ContainerEngine[]>;
-  /** See {@link ContainerEngine.stopHandingDown}. */
-  readonly rememberNotToHandDown: () => Promise<void>;
   /** See {@link ContainerEngine.prefer}. */
   readonly remember: () => Promise<void>;
 }
@@ -53,13 +52,11 @@ export class CliEngine implements ContainerEngine {
   readonly #options: CliEngineOptions;
   readonly #imageVolumes = new Map<string, readonly string[]>();
   #left: LeftContainers | undefined;
-  #handsDown: boolean;
 
   constructor(options: CliEngineOptions) {
     this.info = options.info;
     this.executable = options.executable;
     this.#options = options;
-    this.#handsDown = options.handsDown;
     this.images = new ImageStore({
       info: options.info,
       run: (...command) => this.#call(...command),
@@ -87,7 +84,8 @@ export class CliEngine implements ContainerEngine {
     await checkMounts(spec, info);
     const seccompProfile = await this.#installProfile();
     const name = nameContainer(owner);
-    const isHeir = this.#handsDown && spec.heirCommand !== undefined;
+    const handedDown = spec.heirCommand === undefined ? undefined : this.#options.handingDown.begin();
+    const isHeir = handedDown !== undefined;
     const args = buildRunArgs({
       engine: info.engine,
       remote: info.remote,
@@ -106,15 +104,10 @@ export class CliEngine implements ContainerEngine {
     log.debug("starting a container", { engine: info.engine, runtime: info.ociRuntime, name });
     // Podman's monitor leaves an empty file "oom" in the folder it was started in; the user's folder is not for that.
     const client = await startClient({ executable, args, env, cwd: dirname(seccompProfile), isHeir });
-    const sandbox = this.#sandbox({ name, isHeir }, client);
+    const sandbox = this.#sandbox({ name, handedDown }, client);
     if (!signal.aborted) return sandbox;
     await sandbox.close();
     throw startCancelled(signal);
-  }
-
-  async stopHandingDown(): Promise<void> {
-    this.#handsDown = false;
-    await this.#options.rememberNotToHandDown();
   }
 
   async hasImage(image: string, signal: AbortSignal): Promise<boolean> {
@@ -221,11 +214,11 @@ export class CliEngine implements ContainerEngine {
     if (signal.aborted) throw startCancelled(signal);
     const onStderr = (text: string) => onLine(lastLine(text));
     const child = await startClient({ executable, args, env, cwd: dirname(seccompProfile), onStderr });
-    const sandbox = this.#sandbox({ name, isHeir: false }, child);
+    const sandbox = this.#sandbox({ name, handedDown: undefined }, child);
     return { child, [Symbol.asyncDispose]: () => sandbox.close() };
   }
 
-  #sandbox(named: Pick<Sandbox, "name" | "isHeir">, client: Child): ClientSandbox {
+  #sandbox(named: Pick<Sandbox, "name" | "handedDown">, client: Child): ClientSandbox {
     const run: RunCommand = (command, limitMs, budget) =>
       this.#call(command, Math.min(limitMs, this.#options.timeoutMs), budget);
     this.#left ??= new LeftContainers(run);

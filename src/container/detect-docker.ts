@@ -1,6 +1,7 @@
 import type { Candidate, DetectContext, Detection } from "./detection.ts";
 import { callEngine, lastLine } from "./engine-call.ts";
 import { parseDockerInfo } from "./facts.ts";
+import { createNoHandingDown } from "./handing-down.ts";
 import { parseJson } from "./parse-json.ts";
 
 const OCI_RUNTIMES = ["runc", "crun"];
@@ -23,9 +24,8 @@ export async function detectDocker(context: DetectContext): Promise<Detection> {
   const candidateOf = (ociRuntime: string | undefined): Candidate => ({
     facts: docker.facts,
     ociRuntime,
-    handsDown: false, // its containers are children of the daemon
+    handingDown: createNoHandingDown(), // its containers are children of the daemon
     remember: async () => undefined,
-    rememberNotToHandDown: async () => undefined,
   });
   const candidates = [
     candidateOf(configured),

@@ -9,6 +9,7 @@ import {
   readCgroups,
   record,
 } from "./facts.ts";
+import { createNoHandingDown, HandingDown } from "./handing-down.ts";
 import {
   findChosenRuntime,
   findContainersConf,
@@ -60,15 +61,16 @@ export async function detectPodman(context: DetectContext): Promise<Detection> {
       quiet_by: `MCP_BRIDGE_OCI_RUNTIME=${choices[0]}`,
     });
   }
+  const handingDown = new HandingDown(known?.handsDown, (trust) => keep({ handsDown: trust }));
   const candidateOf = (ociRuntime: string | undefined): Candidate => ({
     facts,
     ociRuntime,
     // Podman's own choice is one of the ordinary kind.
-    handsDown: !remote && known?.handsDown !== false && isOrdinaryRuntime(ociRuntime ?? chosen ?? "runc"),
+    handingDown:
+      !remote && isOrdinaryRuntime(ociRuntime ?? chosen ?? "runc") ? handingDown : createNoHandingDown(),
     remember: async () => {
       if (configured === undefined && !remote) await keep({ ociRuntime: ociRuntime ?? null });
     },
-    rememberNotToHandDown: () => keep({ handsDown: false }),
   });
   const [best, ...others] = choices;
   return { candidates: [candidateOf(best), ...others.map(candidateOf)], forget: () => memory.forget() };

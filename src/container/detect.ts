@@ -69,7 +69,7 @@ async function createFinder(options: DetectOptions): Promise<EngineFinder> {
 
 /** What the engines of one detection have in common. */
 type Shared = Omit<CliEngineOptions, "info" | "executable" | "findAlternatives" | keyof Ways>;
-type Ways = Pick<Candidate, "handsDown" | "remember" | "rememberNotToHandDown">;
+type Ways = Pick<Candidate, "handingDown" | "remember">;
 
 class EngineFinder {
   readonly #names: readonly EngineName[];

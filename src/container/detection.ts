@@ -2,6 +2,7 @@ import type { BridgeError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import type { PrivateFolder } from "../core/private-folder.ts";
 import type { EngineFacts } from "./facts.ts";
+import type { HandingDown } from "./handing-down.ts";
 
 /** What the detection of one engine gets. */
 export interface DetectContext {
@@ -30,10 +31,9 @@ export interface Choices {
 export interface Candidate {
   readonly facts: EngineFacts;
   readonly ociRuntime: string | undefined;
-  /** Whether its containers can get descriptors of its client. */
-  readonly handsDown: boolean;
+  /** Whether its containers get descriptors of its client. */
+  readonly handingDown: HandingDown;
   readonly remember: () => Promise<void>;
-  readonly rememberNotToHandDown: () => Promise<void>;
 }
 
 /** Why an engine is of no use, in one line. */

@@ -1,4 +1,5 @@
 import type { Closable } from "../core/lifecycle.ts";
+import type { HandedStart } from "./handing-down.ts";
 import type { ImageStore } from "./image-store.ts";
 import type { OciRuntimeFacts } from "./oci-runtime.ts";
 
@@ -41,8 +42,8 @@ export interface SandboxSpec {
 /** A container that runs. Shaped like a process; closing it kills it by name and checks that it is gone. */
 export interface Sandbox extends Closable {
   readonly name: string;
-  /** Whether it has our pipes, by `heirCommand`. */
-  readonly isHeir: boolean;
+  /** Where it has our pipes, by `heirCommand`: to be told whether it began. */
+  readonly handedDown: HandedStart | undefined;
   readonly stdout: AsyncIterable<Uint8Array>;
   /** Resolves when the pipe has taken the bytes; rejects when the container is gone. */
   write(bytes: Uint8Array | string): Promise<void>;
@@ -90,8 +91,6 @@ export interface ContainerEngine {
    * The signal stops the start, not the container.
    */
   start(spec: SandboxSpec, signal: AbortSignal): Promise<Sandbox>;
-  /** Hands no more descriptors to containers, later bridges neither: one that got them did not begin. */
-  stopHandingDown(): Promise<void>;
   /** Whether the image is there, without asking a registry. */
   hasImage(image: string, signal: AbortSignal): Promise<boolean>;
   /** Pulls the image; rejects with `IMAGE_MISSING` and the engine's words. `onProgress` gets its last line. */

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { Log } from "../core/log.ts";
 import type { PrivateFolder } from "../core/private-folder.ts";
 import { type EngineFacts, record } from "./facts.ts";
+import type { Trust } from "./handing-down.ts";
 import { parseJson } from "./parse-json.ts";
 
 /** What is known about a podman from earlier runs of the bridge. */
@@ -9,8 +10,8 @@ export interface Recollection {
   readonly facts: EngineFacts;
   /** The OCI runtime that gave a first byte where another had not; `null` for the default, absent when none is known. */
   readonly ociRuntime?: string | null;
-  /** Whether a container that got descriptors of the client did not begin. */
-  readonly handsDown?: false;
+  /** Whether containers that get descriptors of the client begin. */
+  readonly handsDown?: Trust;
 }
 
 /** Goes into the stamp: what an older bridge kept has another form. */

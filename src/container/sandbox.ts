@@ -4,6 +4,7 @@ import { BridgeError } from "../core/errors.ts";
 import { withDeadline } from "../core/lifecycle.ts";
 import type { Sandbox, SandboxExit } from "./engine.ts";
 import { type EngineAnswer, lastLine } from "./engine-call.ts";
+import type { HandedStart } from "./handing-down.ts";
 
 const COMMAND_TIMEOUT_MS = 5000;
 const REMOVE_WITHIN_MS = 8000;
@@ -23,7 +24,7 @@ export type RunCommand = (
 /** A container behind the client process that holds its stdin and stdout, or that has handed ours to it. */
 export class ClientSandbox implements Sandbox {
   readonly name: string;
-  readonly isHeir: boolean;
+  readonly handedDown: HandedStart | undefined;
   readonly ended: Promise<SandboxExit>;
   readonly #engine: string;
   readonly #child: Child;
@@ -33,14 +34,14 @@ export class ClientSandbox implements Sandbox {
 
   /** `onLeft` is called where it could not be removed, before `close` rejects. */
   constructor(
-    { name, isHeir }: Pick<Sandbox, "name" | "isHeir">,
+    { name, handedDown }: Pick<Sandbox, "name" | "handedDown">,
     engine: string,
     child: Child,
     run: RunCommand,
     onLeft: () => void,
   ) {
     this.name = name;
-    this.isHeir = isHeir;
+    this.handedDown = handedDown;
     this.#engine = engine;
     this.#child = child;
     this.#run = run;

@@ -82,11 +82,13 @@ if (engine === "podman") {
       await using bridge = await startBridge({ home, env });
       return await bridge.python("1 + 1");
     };
-    expect(await answer()).toMatchObject({ isError: false, text: expect.stringMatching(/^2(\n\[note\]|$)/) });
+    const answered = { isError: false, text: expect.stringMatching(/^2(\n\[note\]|$)/) };
+    // Once may have been by chance; after it happened again, the next bridge knows.
+    expect(await answer()).toMatchObject(answered);
+    expect(await answer()).toMatchObject(answered);
     const before = readFileSync(asked, "utf8").length;
-    expect(before).toBeGreaterThan(0);
-    // The next bridge knows.
-    expect(await answer()).toMatchObject({ isError: false, text: expect.stringMatching(/^2(\n\[note\]|$)/) });
+    expect(before).toBeGreaterThanOrEqual(2);
+    expect(await answer()).toMatchObject(answered);
     expect(readFileSync(asked, "utf8")).toHaveLength(before);
   }, 60_000);
 

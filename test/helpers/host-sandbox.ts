@@ -13,7 +13,7 @@ export async function startHostSandbox(command: readonly string[]): Promise<Sand
   };
   return {
     name: `process-${child.pid}`,
-    isHeir: false,
+    handedDown: undefined,
     stdout: child.stdout,
     write: (bytes) => child.write(bytes),
     ended: child.exited.then((exit) => ({ code: exit.code, stderr: child.stderrText() })),
