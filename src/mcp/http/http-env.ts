@@ -13,7 +13,7 @@ export interface HttpEnv {
   Bindings: {
     /** Lets the answer be silent for as long as it takes; otherwise the connection is cut after a while. */
     keepOpen(): void;
-    /** The address that the request came from. */
+    /** The address that the request came from; of IPv6, the network of the subscriber. */
     readonly peer: string | undefined;
   };
 }

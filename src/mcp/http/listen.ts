@@ -38,7 +38,7 @@ export interface Listening {
 export function listen(options: ListenOptions): Listening {
   const { host, port, log, connections = connectionLimits(openFilesLimit()) } = options;
   let gate: Gate | undefined;
-  const server = serveBehind(options, (peer) => gate?.owns(peer) === true);
+  const server = serveBehind(options, (peer) => gate?.clientOf(peer));
   try {
     const open = new Gate({ hostname: host, port, behind: server.port ?? 0, limits: connections, log });
     gate = open;
@@ -52,7 +52,7 @@ export function listen(options: ListenOptions): Listening {
 /** Serves whom the gate lets in. Other programs of this machine reach that port as well, and get nothing. */
 function serveBehind(
   { app, idleSeconds = IDLE_S }: ListenOptions,
-  isOurs: (peer: SocketAddress | null) => boolean,
+  clientOf: (peer: SocketAddress | null) => string | undefined,
 ) {
   return Bun.serve({
     hostname: "127.0.0.1",
@@ -60,13 +60,14 @@ function serveBehind(
     idleTimeout: idleSeconds,
     maxRequestBodySize: MAX_BODY_BYTES + 1, // one more than is accepted: that gets an answer of our own
     async fetch(request, server) {
-      if (!isOurs(server.requestIP(request))) return refuse(403, "this port is not for clients");
+      const peer = clientOf(server.requestIP(request));
+      if (peer === undefined) return refuse(403, "this port is not for clients");
       let isKeptOpen = false;
       const keepOpen = () => {
         isKeptOpen = true;
         server.timeout(request, 0);
       };
-      const response = await app.fetch(request, { keepOpen });
+      const response = await app.fetch(request, { keepOpen, peer });
       // Before the answer ends: after it the connection belongs to the next request, or to nobody.
       const letGo = () => server.timeout(request, idleSeconds);
       return isKeptOpen ? trackResponse(response, letGo, openingOf(response)) : response;

@@ -38,8 +38,8 @@ export class Gate {
   readonly #lanes = new Set<Lane>();
   readonly #waiting = new Set<Lane>();
   readonly #sources = new Map<string, Source>();
-  /** The ports from which the server behind is spoken to. */
-  readonly #ours = new Set<number>();
+  /** Who is served, by the port from which the server behind is spoken to. */
+  readonly #ours = new Map<number, string>();
   #saidAt = Number.NEGATIVE_INFINITY;
 
   /** Throws as the system does where it cannot listen. */
@@ -61,9 +61,9 @@ export class Gate {
     this.port = this.#listener.port;
   }
 
-  /** Whether a connection to the server behind is one of ours, by where it comes from. */
-  owns(peer: { readonly address: string; readonly port: number } | null): boolean {
-    return peer?.address === LOOPBACK && this.#ours.has(peer.port);
+  /** From which address, as they are counted, the client is whose connection to the server behind this is; `undefined`: it is none of ours. */
+  clientOf(peer: { readonly address: string; readonly port: number } | null): string | undefined {
+    return peer?.address === LOOPBACK ? this.#ours.get(peer.port) : undefined;
   }
 
   /** Closes the port; `stopBehind` then ends the server behind, whose last words are still passed on, and all connections. */
@@ -133,7 +133,7 @@ export class Gate {
       socket: {
         open: (inner) => {
           port = inner.localPort;
-          this.#ours.add(port);
+          this.#ours.set(port, lane.source);
           if (this.#lanes.has(lane)) lane.join(inner);
           else inner.terminate();
         },

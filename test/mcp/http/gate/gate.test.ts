@@ -110,7 +110,7 @@ describe("what goes through the gate", () => {
   const log = createMemoryLog();
   const sha = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
   const large = randomBytes(20_000_000);
-  const behindIt = (handle: (request: Request) => Promise<Response>) => {
+  const behindIt = (handle: (request: Request, peer: string | undefined) => Promise<Response>) => {
     const app = createHttpApp({
       path: "/mcp",
       endpoint: { handle: async () => new Response() },
@@ -120,7 +120,7 @@ describe("what goes through the gate", () => {
         authenticate: () => Promise.reject(),
       },
       hosts: { hosts: ["127.0.0.1"], origins: [] },
-      routes: [(app) => void app.all("/through", (c) => handle(c.req.raw))],
+      routes: [(app) => void app.all("/through", (c) => handle(c.req.raw, c.env.peer))],
       isDraining: () => false,
       log,
     });
@@ -146,6 +146,23 @@ describe("what goes through the gate", () => {
     expect(sha(Buffer.concat(got))).toBe(sha(large));
     await listening.close();
   }, 30_000);
+
+  onLinux("is told from which address its client is", async () => {
+    const listening = behindIt(async (_request, peer) => new Response(`from ${peer};`));
+    const said = async (localAddress: string) => {
+      const socket = connect({ port: listening.port, host: "127.0.0.1", localAddress });
+      socket.write(ask("address"));
+      let text = "";
+      for await (const piece of socket) {
+        text += piece;
+        const address = /from (\S+);/.exec(text)?.[1];
+        if (address !== undefined) return address;
+      }
+      return text;
+    };
+    expect([await said("127.0.0.1"), await said("127.0.0.2")]).toEqual(["127.0.0.1", "127.0.0.2"]);
+    await listening.close();
+  });
 
   test("is told that the client has left, and the server behind is let go", async () => {
     const seen: string[] = [];
