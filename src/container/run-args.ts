@@ -18,6 +18,8 @@ const MAX_INODES = 40_000;
 const OPEN_FILES = { soft: 1024, hard: 4096 };
 // Podman starts the OCI runtime with a lower hard limit than the shell's: the kernel's highest process id, often 32768.
 const PROCESSES = 16384;
+/** Of RFC 5737: nobody's. */
+const NO_RESOLVER = "192.0.2.1";
 
 /** What the sandbox's environment holds beside what the image itself sets. Nothing of the host's is passed on. */
 const ENVIRONMENT = {
@@ -133,7 +135,9 @@ function isolation(plan: RunPlan): string[] {
   ];
   if (engine === "docker") {
     // Docker has no switch against an image's volumes; a read-only mount in the same place is one.
-    return [...common, ...imageVolumes.filter(isForeign).flatMap((path) => ["--tmpfs", coverOf(path)])];
+    const covers = imageVolumes.filter(isForeign).flatMap((path) => ["--tmpfs", coverOf(path)]);
+    // It would else write the host's resolvers and domains into each container, also into one without a network.
+    return [...common, ...covers, "--dns", NO_RESOLVER, "--dns-search", "."];
   }
   return [
     ...common,

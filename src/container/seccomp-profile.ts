@@ -91,6 +91,9 @@ const SOCKETS = `
 const SYSTEM = `
   getcpu getrandom landlock_add_rule landlock_create_ruleset landlock_restrict_self seccomp sysinfo uname`;
 
+/** pselect6, by which the C library waits for select, as gVisor calls it; it drops names that it does not know. */
+const GVISOR_NAMES = "pselect";
+
 const CLONE_NAMESPACES = 0x7e020000; // CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
 const AF_UNIX = 1;
 const AF_INET = 2;
@@ -176,6 +179,7 @@ export function buildSeccompProfile(interpreter: Interpreter = "kernel"): Seccom
     })),
     syscalls: [
       ...groups.map((names) => allow(names)),
+      ...(interpreter === "gvisor" ? [allow(GVISOR_NAMES)] : []),
       ...cloneRules(interpreter),
       ...socketRules(),
       ...mknodRules(),

@@ -136,6 +136,8 @@ describe("the arguments for docker", () => {
       --tmpfs /tmp:rw,noexec,nosuid,nodev,size=67108864,mode=1777,uid=65534,gid=65534,nr_inodes=40000
       --tmpfs /workspace:rw,noexec,nosuid,nodev,size=134217728,mode=1777,uid=65534,gid=65534,nr_inodes=40000
       --tmpfs /projects:rw,noexec,nosuid,nodev,size=67108864,mode=0700,uid=65534,gid=65534,nr_inodes=20000
+      --dns 192.0.2.1
+      --dns-search .
       --memory 536870912
       --memory-swap 536870912
       --pids-limit 128
@@ -178,7 +180,7 @@ describe("the arguments for docker", () => {
     expect(mounts.at(-1)).toBe("/data:ro,noexec,nosuid,nodev,size=4096");
   });
 
-  test("are refused for an image whose volume would be read as mount options", () => {
+  test("ISO-19: are refused for an image whose volume would be read as mount options", () => {
     expect(failureOf(() => buildRunArgs({ ...plan, engine: "docker", imageVolumes: ["/data:rw"] }))).toEqual({
       code: "CONFIG_INVALID",
       message: 'the image declares a volume "/data:rw"',
@@ -232,7 +234,7 @@ test.each([
   "a//b",
   "p\u0000",
   `a${"a".repeat(600)}`,
-])("refuses %p as an image", (image) => {
+])("ISO-19: refuses %p as an image", (image) => {
   expect(failureOf(() => checkImage(image))).toEqual({
     code: "CONFIG_INVALID",
     message: `${JSON.stringify(image)} is not the name of a container image`,
@@ -256,7 +258,7 @@ test.each([
   "4294967295:1",
   "1:1 ",
   "1:1\n",
-])("refuses %p as a user", (user) => {
+])("ISO-19: refuses %p as a user", (user) => {
   expect(failureOf(() => checkUser(user))).toEqual({
     code: "CONFIG_INVALID",
     message: `${JSON.stringify(user)} is not a user for the sandbox`,

@@ -82,13 +82,16 @@ def waiting():
     poll.register(0)
     poll.poll(0)
     select.select([], [], [], 0)
-    os.close(os.pidfd_open(os.getpid()))
     signal.setitimer(signal.ITIMER_REAL, 0)
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
     os.kill(os.getpid(), 0)
     # To this thread: another one that is still there has not blocked it.
     signal.pthread_kill(threading.get_ident(), signal.SIGUSR1)
     assert signal.sigtimedwait([signal.SIGUSR1], 5).si_signo == signal.SIGUSR1
+
+
+def process_descriptors():
+    os.close(os.pidfd_open(os.getpid()))
 
 
 def memory():
@@ -174,7 +177,7 @@ def cryptography():
 
 
 if __name__ == "__main__":
-    parts = (threads, subprocesses, processes, event_loop, waiting, memory, files, sockets, terminals,
+    parts = (threads, subprocesses, processes, event_loop, waiting, process_descriptors, memory, files, sockets, terminals,
              databases, cryptography, limits)
     failures = {}
     for part in parts:
