@@ -8,8 +8,10 @@ import importlib.util
 import json
 import os
 import platform
+import re
 import site
 import socket
+import stat
 import sys
 from pathlib import Path
 
@@ -22,6 +24,11 @@ FAMILIES = {"AF_NETLINK": 16, "AF_PACKET": 17, "AF_ALG": 38, "AF_VSOCK": 40}
 OWN_FOLDERS = ("/tmp", "/workspace", "/projects", "/dev/shm")
 OTHER_FOLDERS = ("/", "/etc", "/usr", "/opt", "/home", "/root", "/run", "/var", "/var/tmp", "/dev", "/sys", "/mnt")
 ENGINE_SOCKETS = ("/run/docker.sock", "/var/run/docker.sock", "/run/podman/podman.sock")
+# What engines make for each container. Everything else that is mounted, and is no memory, is of the machine.
+ENGINE_FILES = ("/", "/etc/hosts", "/etc/hostname", "/etc/resolv.conf", "/run/.containerenv", "/.dockerenv")
+SYSTEM_FOLDERS = ("/proc", "/sys", "/dev")
+# The last two are parts of gVisor.
+HARMLESS_DEVICE = re.compile(r"/dev/(null|zero|full|u?random|tty|console|(pts/)?ptmx|pts/\d+|fuse|net/tun)")
 NEEDED_MODULES = ("asyncio", "ctypes", "json", "select", "socket", "sqlite3", "ssl", "zlib")
 KNOWN_PACKAGES = ("numpy", "pandas", "matplotlib", "scipy", "PIL", "requests")
 STATUS_KEYS = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb", "NoNewPrivs", "Seccomp")
@@ -123,6 +130,33 @@ def foreign_folders() -> list:
     return [path for path in sorted({*OTHER_FOLDERS, *folders}) if path not in OWN_FOLDERS][:200]
 
 
+def foreign_mounts() -> list:
+    """Where the engine shows something of the machine that no sandbox is to see."""
+    found = []
+    for line in text_of("/proc/self/mountinfo").splitlines():
+        place, _, source = line.partition(" - ")
+        path, kind = (place.split() + [""] * 5)[4], source.split(" ")[0]
+        is_own = path in ENGINE_FILES or f"/{path.split('/')[1]}" in SYSTEM_FOLDERS or kind == "tmpfs"
+        if not is_own:
+            found.append(path[:200])
+    return sorted(found)[:50]
+
+
+def foreign_devices() -> list:
+    """Devices that are not in every container."""
+    found = []
+    for folder, _, names in os.walk("/dev"):
+        for path in (Path(folder, name) for name in names):
+            try:
+                mode = path.lstat().st_mode
+            except OSError:
+                continue
+            is_device = stat.S_ISCHR(mode) or stat.S_ISBLK(mode)
+            if is_device and not HARMLESS_DEVICE.fullmatch(str(path)):
+                found.append(str(path)[:200])
+    return sorted(found)[:50]
+
+
 def find_packages() -> list:
     """Those of KNOWN_PACKAGES that the image has."""
     return [name for name in KNOWN_PACKAGES if importlib.util.find_spec(name) is not None]
@@ -157,6 +191,7 @@ def look() -> dict:
         "root": flags_of("/"),
         "folders": {path: flags_of(path) for path in OWN_FOLDERS},
         "unwritable_own": [path for path in OWN_FOLDERS if write_in(path) is not None],
+        "foreign": foreign_mounts() + foreign_devices(),
         "writable": [path for path in foreign_folders() if write_in(path) is None],
         # With a process namespace of its own this is the first process.
         "pid": os.getpid(),

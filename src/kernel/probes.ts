@@ -39,6 +39,8 @@ const view = z.object({
   root: mount,
   folders: z.record(SHORT, mount),
   unwritable_own: NAMES,
+  /** Folders, files and devices of the machine. */
+  foreign: NAMES,
   writable: NAMES,
   pid: z.number(),
 });

@@ -86,7 +86,7 @@ function kernelSurface(view: SandboxView): Finding {
 
 /** gVisor has neither devices of the machine nor new privileges, and drops the flags against them. */
 function fileSystem(view: SandboxView, isGvisor: boolean): Finding {
-  const { root, folders, writable, unwritable_own: unwritable, engine_sockets: sockets } = view;
+  const { root, folders, writable, unwritable_own: unwritable, engine_sockets: sockets, foreign } = view;
   const needed = isGvisor ? (["noexec"] as const) : (["noexec", "nosuid", "nodev"] as const);
   const loose = FOLDERS.filter((path) => {
     const flags = folders[path];
@@ -99,12 +99,17 @@ function fileSystem(view: SandboxView, isGvisor: boolean): Finding {
     [sockets.length > 0, `an engine's socket is inside: ${sockets.join(", ")}`],
     [unwritable.length > 0, `no files can be made in ${unwritable.join(", ")}`],
   ];
-  return judge(
-    "file-system",
-    breaches,
-    "read-only but for /tmp, /workspace, /projects and /dev/shm, which are bounded and noexec",
-    { root, folders, writable },
-  );
+  const good = "read-only but for /tmp, /workspace, /projects and /dev/shm, which are bounded and noexec";
+  const finding = judge("file-system", breaches, good, { root, folders, writable, foreign });
+  if (finding.status !== "ok" || foreign.length === 0) return finding;
+  return {
+    ...finding,
+    status: "warning",
+    found: `${good}; but code sees ${foreign.join(", ")} of this machine`,
+    remedy:
+      "The engine's own configuration shows these to every container. Take them out of volumes and devices in " +
+      "containers.conf, and out of mounts.conf, or know that code in the sandbox may read them.",
+  };
 }
 
 function privileges(view: SandboxView): Finding {

@@ -28,6 +28,7 @@ const closed: SandboxView = {
   root: { ...flags, ro: true },
   folders: { "/tmp": flags, "/workspace": flags, "/projects": flags, "/dev/shm": flags },
   unwritable_own: [],
+  foreign: [],
   writable: [],
   pid: 1,
 };
@@ -88,6 +89,15 @@ describe("what is seen in a sandbox", () => {
   test("warns of a Python without modules", () => {
     const [python] = judgeView({ ...closed, missing_modules: ["ssl"] }, undefined);
     expect(python).toMatchObject({ status: "warning", found: expect.stringContaining("without ssl") });
+  });
+
+  test("warns of what the engine's configuration shows of the machine", () => {
+    const findings = judgeView({ ...closed, foreign: ["/data", "/dev/kvm"] }, undefined);
+    expect(findings.find(({ check }) => check === "file-system")).toMatchObject({
+      status: "warning",
+      found: expect.stringContaining("code sees /data, /dev/kvm of this machine"),
+      remedy: expect.stringContaining("containers.conf"),
+    });
   });
 
   // The program really looks: outside of a container hardly anything is as it should be.
