@@ -247,7 +247,11 @@ print("no limit")`;
 
     beforeAll(async () => {
       const container = `sandpy-hostile-${process.pid}`;
-      await runClient(name, "create", "--name", container, IMAGE, "true");
+      const runtime = engine.info.ociRuntime === undefined ? [] : ["--runtime", engine.info.ociRuntime];
+      const limits = ["--network", "none", "--ulimit", "nofile=1024:1024", "--ulimit", "nproc=512:512"];
+      const suid = `import os, shutil; shutil.copy("/bin/sh", "/root-shell"); os.chmod("/root-shell", 0o4755)`;
+      const run = [...limits, "--name", container, IMAGE, "python3", "-c", suid];
+      await runClient(name, ...(name === "podman" ? [...runtime, "run"] : ["run", ...runtime]), ...run);
       const changes = [
         'ENTRYPOINT ["/bin/false"]',
         'CMD ["evil"]',
@@ -275,6 +279,20 @@ def write(folder):
 print(json.dumps([os.getuid(), os.getcwd(), os.environ["HOME"], write("/data"), write("/tmp")]))`;
       const output = await runPython(engine, program, specOf(program, image));
       expect(JSON.parse(output)).toEqual([65534, "/workspace", "/workspace", false, true]);
+    });
+
+    run("ISO-12: becomes nobody else by a program that is root's and setuid", async () => {
+      const program = `
+import os, stat, subprocess
+facts = os.stat("/root-shell")
+print(facts.st_uid, bool(facts.st_mode & stat.S_ISUID))
+print(subprocess.run(["/root-shell", "-p", "-c", "while read -r name rest; do case $name in Uid:|CapEff:) echo $rest;; esac; done </proc/self/status"], capture_output=True, text=True).stdout)`;
+      const output = await runPython(engine, program, specOf(program, image));
+      expect(output.split("\n").slice(0, 3)).toEqual([
+        "0 True",
+        "65534 65534 65534 65534",
+        "0000000000000000",
+      ]);
     });
   });
 });

@@ -2,9 +2,10 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { knownHoles } from "../../src/container/oci-runtime.ts";
 import { startBridge } from "./helpers/client.ts";
 import { examineWith } from "./helpers/doctor.ts";
-import { engine, until } from "./helpers/engine.ts";
+import { engine, runEngine, until } from "./helpers/engine.ts";
 import { createHome } from "./helpers/home.ts";
 import { startServed } from "./helpers/served.ts";
 
@@ -29,6 +30,16 @@ exec "$(command -v runc || command -v crun)" "$@"
   chmodSync(path, 0o755);
   return path;
 }
+
+test.if(engine === "docker")("ISO-14: that docker's daemon has is looked at by its own word", async () => {
+  const { Server: server } = JSON.parse(await runEngine("version", "--format", "json"));
+  const { Version: version } = server.Components.find(({ Name: name }: { Name: string }) => name === "runc");
+  const { report } = await examineWith(home);
+  const finding = report.findings.find(({ check }) => check === "oci-runtime");
+  const hasHoles = knownHoles({ name: "runc", version, path: undefined }) !== undefined;
+  expect(finding?.found).toStartWith(`runc ${version}`);
+  expect(finding?.status).toBe(hasHoles ? "warning" : "ok");
+});
 
 // Docker's daemon knows its runtimes by names of its own, and says the version of none but its runc.
 describe.skipIf(engine === "docker")("an OCI runtime", () => {

@@ -3,8 +3,11 @@ import { join } from "node:path";
 import { writeStorageFile } from "../../../scripts/isolated-environment.ts";
 import { runChild } from "../../../src/core/child.ts";
 
-/** `podman-gvisor`: podman as root with the OCI runtime `runsc`, for the files that are about isolation. */
-const FLAVOURS = ["podman", "podman-rootless", "podman-gvisor", "docker"] as const;
+/**
+ * `podman-gvisor`, `docker-gvisor`: with the OCI runtime `runsc`, for the files that are about isolation; docker's daemon must know
+ * it, and no script starts such a one.
+ */
+const FLAVOURS = ["podman", "podman-rootless", "podman-gvisor", "docker", "docker-gvisor"] as const;
 
 /** The engine that this run of the end-to-end tests is about. `scripts/test` sets it, once for each engine. */
 export const flavour = (() => {
@@ -19,9 +22,9 @@ export const flavour = (() => {
 })();
 
 /** Whether calls of the sandbox are answered by gVisor, and not by this machine's kernel. */
-export const isGvisor = flavour === "podman-gvisor";
+export const isGvisor = flavour.endsWith("-gvisor");
 
-export const engine: "podman" | "docker" = flavour === "docker" ? "docker" : "podman";
+export const engine: "podman" | "docker" = flavour.startsWith("docker") ? "docker" : "podman";
 
 /** The binary under test. */
 export const BINARY = join(import.meta.dir, "../../../dist/sandpy");
