@@ -76,7 +76,11 @@ export class JobInputs {
 
   async #addEntry(root: string, source: string, path: string): Promise<void> {
     const facts = await lstat(source).catch(() => undefined);
-    if (facts === undefined) return; // removed meanwhile
+    if (facts === undefined) {
+      // Removed meanwhile, or of a name that is no text: what is listed is not what it is called.
+      if (source.includes("\ufffd")) this.#leaveOut(source, "has a name that is not UTF-8");
+      return;
+    }
     if (facts.isDirectory()) await this.#addFolder(root, source, path);
     else if (facts.isFile()) this.addFile({ source, path, bytes: facts.size });
     else if (facts.isSymbolicLink()) await this.#addLinked(root, source, path);
