@@ -12,8 +12,8 @@ export interface LoneCall {
   /** Names or aliases. */
   readonly server: string;
   readonly tool: string;
-  /** A function is given the tool, for what depends on its schema; what it throws is what the call rejects with. */
-  readonly arguments: Arguments | ((tool: ToolSummary | undefined) => Arguments);
+  /** Is given the tool, for what depends on its schema; what it throws is what the call rejects with. */
+  readonly arguments: (tool: ToolSummary | undefined) => Arguments;
   /** Who is asked, by servers and for approval. */
   readonly peer: ClientPeer;
   /** For the start of the server and the call; it stands still while a person is asked. */
@@ -32,7 +32,10 @@ export async function callOneTool(
 ): Promise<ToolResult> {
   const limit = new TimeLimit(timeoutMs);
   const late = new AbortController();
-  const forget = limit.whenOver(() => late.abort(tooSlow(server, tool, timeoutMs)));
+  let isReady = false;
+  const forget = limit.whenOver(() =>
+    late.abort(isReady ? tooSlow(server, tool, timeoutMs) : neverReady(server, timeoutMs)),
+  );
   const stop = AbortSignal.any([signal, late.signal]);
   const whileAsking: WhileAsking = async (work) => {
     const goOn = limit.pause();
@@ -50,15 +53,23 @@ export async function callOneTool(
     tools.beginRun();
     const find = async () => {
       const all = await tools.tools(server, stop);
+      isReady = true;
       return all.find(({ name }) => name === tool) ?? all.find(({ alias }) => alias === tool);
     };
-    const given = typeof args === "function" ? args(await find()) : args;
-    return await tools.callTool({ server, tool, arguments: given }, stop, whileAsking);
+    return await tools.callTool({ server, tool, arguments: args(await find()) }, stop, whileAsking);
   } catch (error) {
     throw late.signal.aborted && !signal.aborted ? late.signal.reason : error;
   } finally {
     forget();
   }
+}
+
+function neverReady(server: string, timeoutMs: number): BridgeError {
+  const message = `the start of server ${JSON.stringify(server)} took longer than ${timeoutMs / 1000} s`;
+  return new BridgeError("UPSTREAM_TIMEOUT", message, {
+    hint: "Nothing was called. Give it longer with --timeout=<seconds>, or start its command by hand and see what it prints.",
+    data: { server },
+  });
 }
 
 function tooSlow(server: string, tool: string, timeoutMs: number): BridgeError {

@@ -37,6 +37,15 @@ describe("a server that is reached by URL", () => {
     expect(server.seen.at(-1)?.method).toBe("DELETE");
   });
 
+  test.each([
+    [503, "Try again later."],
+    [501, 'Correct its definition "web" in'],
+  ])("says by its status %d whether to try again", async (status, hint) => {
+    await using server = serveTool(() => new Response("no", { status }));
+    await using rig = createRig([remote("web", server.url)]);
+    expect(await faultOf(call(rig, "t"))).toMatchObject({ hint: expect.stringContaining(hint) });
+  });
+
   test("of both eras is spoken to in the newest revision", async () => {
     await using server = serveBothEras();
     await using rig = createRig([remote("web", server.url)]);

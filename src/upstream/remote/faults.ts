@@ -80,7 +80,7 @@ export function describeRemoteFault(thrown: unknown, context: RemoteFaultContext
     const text = error instanceof SdkHttpError ? error.data.text : undefined;
     // The SDK's own words say where a redirect led that was not followed.
     const reason = status >= 300 && status < 400 ? quote((error as Error).message, mask) : quote(text, mask);
-    const isOver = status === 429 || status >= 500;
+    const isOver = status === 429 || (status >= 500 && status !== 501); // 501: it takes no POST, and never will
     const hint = isOver ? "Try again later." : correction;
     return fail("UPSTREAM_FAILED", `answered ${shown} with HTTP ${status}${reason}`, hint);
   }

@@ -88,6 +88,13 @@ describe("sandpy call", () => {
     expect(ended.stderr).toContain(message);
   });
 
+  test("says of a server that never answered that nothing was called", async () => {
+    define({ mute: ["initialize"] });
+    const { code, stderr } = await createWorld().run("call", "fx", "hi", "--timeout", "1");
+    expect(code).toBe(6);
+    expect(stderr).toStartWith('sandpy: the start of server "fx" took longer than 1 s\nNothing was called. ');
+  });
+
   test("names the arguments of a tool that refused others", async () => {
     const inputSchema = { type: "object", properties: { path: {}, head: {} }, required: ["path"] };
     const refused = raw({ isError: true, content: [block("Invalid input")] });
