@@ -26,6 +26,11 @@ import {
 import { BUNDLE_HASH, renderPayload } from "./source.ts";
 import { WorkspaceFiles } from "./workspace-files.ts";
 
+/** What an engine says of a process that got SIGKILL, as from the system for want of memory. */
+const KILLED = 137;
+const STARVED =
+  "Python was killed, mostly for want of memory: give it more by MCP_BRIDGE_MEMORY or --memory.";
+
 /** How an execution ended on the wire: the kernel's word, or the news that it is gone. */
 export type ExecutionEnd =
   | { readonly kind: "done"; readonly frame: DoneFrame }
@@ -328,7 +333,7 @@ class FrameKernel implements Kernel {
     this.#asks.fail(reason);
     this.#hello.reject(
       new BridgeError("KERNEL_START_FAILED", `the sandbox did not start: ${reason}`, {
-        hint: 'Try again. If that fails too, "sandpy doctor" starts a sandbox as the bridge does and says what is wrong.',
+        hint: `${exit?.code === KILLED ? STARVED : "Try again."} If that fails too, "sandpy doctor" starts a sandbox as the bridge does and says what is wrong.`,
         data: { exitCode: exit?.code ?? null, stderr: exit?.stderr ?? "" },
       }),
     );

@@ -15,7 +15,7 @@ export function cutNote(
   const what =
     cut === "timeout"
       ? `The code was stopped after its timeout of ${timeoutMs / 1000} s; give a longer \`timeout\` or do less at once.`
-      : "The code was stopped because the call was cancelled.";
+      : "The code was stopped: its call was cancelled, or whoever runs Sandpy stopped it.";
   return `${what}${describeWaits(waits)} ${stateLost ? `It did not react to an interrupt, so Python was restarted. ${LOST}` : KEPT}`;
 }
 

@@ -109,6 +109,14 @@ describe("startKernel", () => {
   });
 });
 
+test.each([
+  [137, "Python was killed, mostly for want of memory: give it more by MCP_BRIDGE_MEMORY"],
+  [1, "Try again."],
+])("says what to do about a start that ended with %d", async (code, hint) => {
+  const error = await start(`sys.exit(${code})`).catch((e: unknown) => e);
+  expect(error).toMatchObject({ code: "KERNEL_START_FAILED", hint: expect.stringContaining(hint) });
+});
+
 describe("a running kernel", () => {
   test("drops lines that are not frames and goes on", async () => {
     const { kernel, log } = await start(

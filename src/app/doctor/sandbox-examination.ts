@@ -1,5 +1,5 @@
 import type { Config } from "../../config/config.ts";
-import type { ContainerEngine } from "../../container/engine.ts";
+import type { ContainerEngine, EngineInfo } from "../../container/engine.ts";
 import type { ImageFacts } from "../../container/image-facts.ts";
 import { BridgeError, toBridgeError } from "../../core/errors.ts";
 import type { ProbeRun } from "../probe/run-probe.ts";
@@ -10,6 +10,7 @@ import { tryLimits } from "./limit-findings.ts";
 import { judgeView } from "./sandbox-findings.ts";
 
 const NOT_FOUND = 127;
+const KILLED = 137;
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: "amd64", arm64: "arm64" };
 
 /** Whether a container started, and what was seen in it. */
@@ -157,11 +158,12 @@ function startFinding({ info: first }: ContainerEngine, { info: used }: Containe
   };
 }
 
-function explainStart(
-  { failure: { code, stderr } }: { readonly failure: ProbeRun },
-  { platform }: ImageFacts,
-  { info: { engine } }: ContainerEngine,
-  { image, ociRuntime }: Config,
+/** Says why Python did not start in a container, and what mends it. */
+export function explainStart(
+  { failure: { code, stderr } }: { readonly failure: Pick<ProbeRun, "code" | "stderr"> },
+  { platform }: Pick<ImageFacts, "platform">,
+  { info: { engine } }: { readonly info: Pick<EngineInfo, "engine"> },
+  { image, ociRuntime, memoryBytes }: Pick<Config, "image" | "ociRuntime" | "memoryBytes">,
 ): Finding {
   const words =
     stderr
@@ -175,6 +177,14 @@ function explainStart(
       ? `podman ${runtime}run --rm --network none ${program}`
       : `docker run ${runtime}--rm --network none ${program}`;
   const common = { check: "sandbox", status: "problem", facts } as const;
+  if (code === KILLED) {
+    return {
+      ...common,
+      found: `python3 of the image ${JSON.stringify(image)} was killed at its start, mostly for want of memory: it has ${Math.floor(memoryBytes / 1024 ** 2)} MiB`,
+      remedy: "Give it more.",
+      command: "export MCP_BRIDGE_MEMORY=512m",
+    };
+  }
   if (code === NOT_FOUND) {
     return {
       ...common,

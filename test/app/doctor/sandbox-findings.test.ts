@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { judgeMemory, judgePids } from "../../../src/app/doctor/limit-findings.ts";
+import { explainStart } from "../../../src/app/doctor/sandbox-examination.ts";
 import { judgeView } from "../../../src/app/doctor/sandbox-findings.ts";
 import type { EngineInfo } from "../../../src/container/engine.ts";
 import { runChild } from "../../../src/core/child.ts";
@@ -170,5 +171,28 @@ describe("what came of trying the limits", () => {
       weak,
     );
     expect(finding.remedy).toContain("cgroup version 2");
+  });
+});
+
+describe("a start that failed", () => {
+  test.each([
+    [
+      137,
+      "was killed at its start, mostly for want of memory: it has 6 MiB",
+      "export MCP_BRIDGE_MEMORY=512m",
+    ],
+    [127, "has no python3 on its PATH", "podman run --rm --network none --entrypoint python3 a:1 --version"],
+    [1, "ended with 1: no luck", "podman run --rm --network none --entrypoint python3 a:1 --version"],
+  ])("is explained by its exit code %d", (code, found, command) => {
+    const failure = { code, stderr: code === 137 ? "" : "no luck\n" };
+    const settings = { image: "a:1", ociRuntime: undefined, memoryBytes: 6 * MIB };
+    const platform = `linux/${process.arch === "arm64" ? "arm64" : "amd64"}`;
+    const finding = explainStart({ failure }, { platform }, { info: { engine: "podman" } }, settings);
+    expect(finding).toMatchObject({
+      check: "sandbox",
+      status: "problem",
+      found: expect.stringContaining(found),
+      command,
+    });
   });
 });
