@@ -114,6 +114,17 @@ export function until(condition: () => boolean, ms = 10_000): Promise<void> {
   return untilTrue(String(condition), condition, ms);
 }
 
+/** Aborts as a timeout does, `ms` after `condition` first holds: what has to come before may take as long as it likes. */
+export function soonAfter(condition: () => boolean, ms: number): AbortSignal {
+  const late = new AbortController();
+  const end = () => late.abort(new DOMException("the time is over", "TimeoutError"));
+  void until(condition).then(
+    () => setTimeout(end, ms),
+    (error: unknown) => late.abort(error),
+  );
+  return late.signal;
+}
+
 /** A file for a scripted server to write what it receives, and its lines so far. */
 export function createJournal(): Disposable & { readonly path: string; lines(): string[] } {
   const folder = mkdtempSync(join(tmpdir(), "sandpy-journal-"));

@@ -225,3 +225,20 @@ describe("a session that the server has forgotten", () => {
     expect(calls).toBe(2);
   });
 });
+
+test.each<[string, () => Response]>([
+  ["accepts initialize and says nothing", () => new Response(null, { status: 202 })],
+  ["answers somebody else", () => Response.json({ jsonrpc: "2.0", id: "other", result: {} })],
+])("a server that %s is given up at once", async (_case, respond) => {
+  await using server = serveHttp((_request, rpc) =>
+    rpc?.["method"] === "initialize" ? respond() : new Response(null, { status: 404 }),
+  );
+  await using rig = createRig([remote("web", server.url)]);
+
+  const fault = await faultOf(rig.upstream.connect("web", soon(5000)));
+
+  expect(fault).toMatchObject({
+    code: "UPSTREAM_FAILED",
+    message: `server "web" failed at ${server.url}: the server ended its answer before the result`,
+  });
+});
