@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { readHardLimits } from "../../src/container/owner.ts";
 import { buildRunArgs } from "../../src/container/run-args.ts";
 import { startChild } from "../../src/core/child.ts";
+import { readOwnLimits } from "../../src/core/own-limits.ts";
 import { type Bridge, connectWarmBridge } from "./bridge.ts";
 import { atMost, type Comparison } from "./comparison.ts";
 import { Containers } from "./containers.ts";
@@ -110,7 +110,7 @@ async function startDriver(world: World, containers: Containers, image: string):
     command: [...IPYKERNEL_COMMAND, program],
   };
   const name = `sandpy-bench-ipykernel-${process.pid}`;
-  const hardLimits = await readHardLimits();
+  const hardLimits = readOwnLimits("hard");
   const plan = { engine, remote, ociRuntime, spec, name, labels: {}, hardLimits, imageVolumes: [] };
   const args = buildRunArgs({ ...plan, seccompProfile: "unconfined" });
   const child = await startChild({ command: engine, args, env: world.env });

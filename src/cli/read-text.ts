@@ -1,5 +1,6 @@
 import { open } from "node:fs/promises";
 import type { Readable } from "node:stream";
+import { readBounded } from "../core/read-bounded.ts";
 import { usage } from "./arguments.ts";
 
 /** More than all that may be kept by default. */
@@ -32,12 +33,7 @@ async function readFile(file: string, what: string): Promise<Uint8Array> {
 }
 
 async function readAll(stream: Readable, what: string): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of stream as AsyncIterable<Uint8Array>) {
-    size += chunk.length;
-    if (size > MAX_BYTES) throw usage(`${what} is longer than ${MAX_BYTES} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks, size);
+  const bytes = await readBounded(stream, MAX_BYTES);
+  if (bytes === undefined) throw usage(`${what} is longer than ${MAX_BYTES} bytes`);
+  return bytes;
 }

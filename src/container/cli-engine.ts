@@ -2,6 +2,7 @@ import { dirname } from "node:path";
 import type { Child } from "../core/child.ts";
 import { BridgeError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
+import type { OwnLimits } from "../core/own-limits.ts";
 import type { ContainerEngine, EngineInfo, Sandbox, SandboxSpec } from "./engine.ts";
 import { callEngine, type EngineAnswer, lastLine, startClient } from "./engine-call.ts";
 import { record } from "./facts.ts";
@@ -15,7 +16,7 @@ import { type OciRuntimeFacts, parseDockerRuntime, parsePodmanRuntime } from "./
 import { removeOrphans } from "./orphans.ts";
 import { type Owner, renderLabels } from "./owner.ts";
 import { parseJson } from "./parse-json.ts";
-import { buildRunArgs, checkImage, type HardLimits } from "./run-args.ts";
+import { buildRunArgs, checkImage } from "./run-args.ts";
 import { ClientSandbox, type RunCommand } from "./sandbox.ts";
 import type { Interpreter } from "./seccomp-profile.ts";
 
@@ -28,7 +29,7 @@ export interface CliEngineOptions {
   readonly executable: string;
   readonly env: Readonly<Record<string, string>>;
   readonly owner: Owner;
-  readonly hardLimits: HardLimits;
+  readonly hardLimits: OwnLimits;
   /** Puts the seccomp profile into a private folder and returns its path. */
   readonly installProfile: (interpreter: Interpreter) => Promise<string>;
   readonly log: Log;

@@ -1,5 +1,6 @@
 import { BridgeError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
+import { readOwnLimits } from "../core/own-limits.ts";
 import type { PrivateFolder } from "../core/private-folder.ts";
 import { CliEngine, type CliEngineOptions } from "./cli-engine.ts";
 import { detectDocker } from "./detect-docker.ts";
@@ -8,7 +9,7 @@ import type { Candidate, Choices, DetectContext, Detection, Refusal } from "./de
 import type { ContainerEngine, EngineInfo } from "./engine.ts";
 import { findInstallCommand } from "./install-hint.ts";
 import { findProgram } from "./machine.ts";
-import { describeOwner, readHardLimits } from "./owner.ts";
+import { describeOwner } from "./owner.ts";
 import { openPrivateCache, writePrivately } from "./private-cache.ts";
 import { installSeccompProfile } from "./seccomp.ts";
 import type { Interpreter } from "./seccomp-profile.ts";
@@ -57,7 +58,8 @@ export async function surveyEngines(
 }
 
 async function createFinder(options: DetectOptions): Promise<EngineFinder> {
-  const [cache, hardLimits] = await Promise.all([openPrivateCache(options.env), readHardLimits()]);
+  const cache = await openPrivateCache(options.env);
+  const hardLimits = readOwnLimits("hard");
   const owner = describeOwner();
   const { env, log, answerTimeoutMs: timeoutMs = ANSWER_TIMEOUT_MS } = options;
   // At each start: a bridge runs for days, and what lies in a cache may be cleaned away meanwhile.

@@ -1,7 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { fateOf, ownIdentity } from "../core/process-identity.ts";
-import type { HardLimits } from "./run-args.ts";
 
 /**
  * Who owns a container, for labels. A process id alone can be reused, and another machine or another container with the
@@ -42,20 +40,4 @@ export function isOwnerGone(labels: Readonly<Record<string, unknown>>): boolean 
   // A remote engine has containers of other machines.
   if (boot !== own.bootId || namespace !== own.namespace || started === undefined) return false;
   return fateOf({ ...own, pid: Number(pid), started }) === "ended";
-}
-
-/** The hard limits of this process, which its children cannot exceed. Unknown outside Linux. */
-export async function readHardLimits(): Promise<HardLimits> {
-  const text = await readFile("/proc/self/limits", "utf8").catch(() => ""); // not Linux
-  return {
-    openFiles: parseHardLimit(text, "Max open files"),
-    processes: parseHardLimit(text, "Max processes"),
-  };
-}
-
-function parseHardLimit(text: string, name: string): number | undefined {
-  const line = text.split("\n").find((candidate) => candidate.startsWith(name));
-  const hard = line?.slice(name.length).trim().split(/\s+/)[1];
-  if (hard === undefined) return undefined;
-  return hard === "unlimited" ? Number.MAX_SAFE_INTEGER : Number(hard);
 }

@@ -1,5 +1,6 @@
 import { BridgeError } from "../core/errors.ts";
 import { INHERITED } from "../core/heir.ts";
+import type { OwnLimits } from "../core/own-limits.ts";
 import type { SandboxSpec } from "./engine.ts";
 import { runtimeArgs } from "./gvisor.ts";
 import { mountArgs } from "./mounts.ts";
@@ -32,12 +33,6 @@ const ENVIRONMENT = {
 /** Docker's client copies these from its own configuration into each container unless they are set. */
 const PROXY_VARIABLES = ["HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "NO_PROXY", "ALL_PROXY"];
 
-/** The largest values that the bridge may give to its children; `undefined` where it is not known. */
-export interface HardLimits {
-  readonly openFiles: number | undefined;
-  readonly processes: number | undefined;
-}
-
 /** All that decides how a container is started. */
 export interface RunPlan {
   readonly engine: "podman" | "docker";
@@ -54,7 +49,8 @@ export interface RunPlan {
   readonly labels: Readonly<Record<string, string>>;
   /** Path of the seccomp profile. */
   readonly seccompProfile: string;
-  readonly hardLimits: HardLimits;
+  /** The largest values that the bridge may give to its children. */
+  readonly hardLimits: OwnLimits;
   /** Volumes that the image declares and that docker would make on the host's disk. */
   readonly imageVolumes: readonly string[];
   /** The container gets {@link INHERITED} descriptors of the client, which then ends. Podman's own, on this machine. */

@@ -12,13 +12,17 @@ const UNKNOWN_OPEN_FILES = 4096;
 /** Enough for a sandbox, some servers and some clients; each of them takes a few. */
 const ENOUGH = { openFiles: 256, processes: 64 };
 
-/** The soft limits; Bun raises that of open files to the hard one when it starts. */
-export function readOwnLimits(file = "/proc/self/limits"): OwnLimits {
+/**
+ * The soft limits, which hold, or the hard ones, which no child can exceed. Bun raises the soft one of open files to the hard one
+ * when it starts.
+ */
+export function readOwnLimits(which: "soft" | "hard" = "soft", file = "/proc/self/limits"): OwnLimits {
   let text = "";
   try {
     text = readFileSync(file, "latin1");
   } catch {} // not Linux
-  return { openFiles: limitOf(text, "Max open files"), processes: limitOf(text, "Max processes") };
+  const limitOf = (name: string) => parseLimit(text, name, which);
+  return { openFiles: limitOf("Max open files"), processes: limitOf("Max processes") };
 }
 
 /** How many descriptors this process may have open. */
@@ -54,8 +58,9 @@ export function scarcityOf({ openFiles, processes }: OwnLimits): Scarcity | unde
   };
 }
 
-function limitOf(text: string, name: string): number | undefined {
-  const soft = new RegExp(`^${name}\\s+(\\S+)`, "m").exec(text)?.[1];
-  if (soft === undefined) return undefined;
-  return soft === "unlimited" ? Number.MAX_SAFE_INTEGER : Number(soft);
+function parseLimit(text: string, name: string, which: "soft" | "hard"): number | undefined {
+  const [, soft, hard] = new RegExp(`^${name} +(\\S+) +(\\S+)`, "m").exec(text) ?? [];
+  const limit = which === "soft" ? soft : hard;
+  if (limit === undefined) return undefined;
+  return limit === "unlimited" ? Number.MAX_SAFE_INTEGER : Number(limit);
 }

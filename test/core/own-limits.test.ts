@@ -30,8 +30,12 @@ test("the limits of a process are read as Linux writes them", () => {
       "Max processes             unlimited            unlimited            processes \n" +
       "Max open files            1024                 4096                 files     \n",
   );
-  expect(readOwnLimits(file)).toEqual({ openFiles: 1024, processes: Number.MAX_SAFE_INTEGER });
-  expect(readOwnLimits(join(folder, "absent"))).toEqual({ openFiles: undefined, processes: undefined });
+  expect(readOwnLimits("soft", file)).toEqual({ openFiles: 1024, processes: Number.MAX_SAFE_INTEGER });
+  expect(readOwnLimits("hard", file)).toEqual({ openFiles: 4096, processes: Number.MAX_SAFE_INTEGER });
+  expect(readOwnLimits("soft", join(folder, "absent"))).toEqual({
+    openFiles: undefined,
+    processes: undefined,
+  });
   rmSync(folder, { recursive: true });
 });
 

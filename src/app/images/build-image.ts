@@ -28,6 +28,7 @@ import { checkImage } from "../../container/run-args.ts";
 import { replaceFile } from "../../core/atomic-file.ts";
 import { BridgeError } from "../../core/errors.ts";
 import type { Log } from "../../core/log.ts";
+import { readBounded } from "../../core/read-bounded.ts";
 import type { SandboxView } from "../../kernel/probes.ts";
 import { viewSandbox } from "../probe/view-sandbox.ts";
 import { findEngine } from "./find-engine.ts";
@@ -295,23 +296,18 @@ async function lookInto(
 }
 
 async function readSmall(path: string): Promise<string | undefined> {
-  const chunks: Buffer[] = [];
-  let size = 0;
+  let bytes: Uint8Array | undefined;
   try {
     await using handle = await open(path);
     // A device never ends, and a pipe does not tell its size.
-    const stream = handle.createReadStream({ end: MAX_FILE_BYTES });
-    for await (const chunk of stream as AsyncIterable<Buffer>) {
-      chunks.push(chunk);
-      size += chunk.length;
-    }
+    bytes = await readBounded(handle.createReadStream(), MAX_FILE_BYTES);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT") return undefined;
     throw new BridgeError("USAGE", `${JSON.stringify(path)} cannot be read (${code})`);
   }
-  if (size > MAX_FILE_BYTES) {
+  if (bytes === undefined) {
     throw new BridgeError("USAGE", `${JSON.stringify(path)} has more than ${MAX_FILE_BYTES} bytes`);
   }
-  return Buffer.concat(chunks).toString("utf8");
+  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
 }

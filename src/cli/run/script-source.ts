@@ -1,6 +1,6 @@
 import { open } from "node:fs/promises";
 import type { Readable } from "node:stream";
-import type { BridgeError } from "../../core/errors.ts";
+import { readBounded } from "../../core/read-bounded.ts";
 import { usage } from "../arguments.ts";
 
 /** The longest program, as for the tool. */
@@ -45,18 +45,9 @@ async function readFile(file: string): Promise<Uint8Array> {
 }
 
 async function readAll(stream: Readable, what: string): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of stream as AsyncIterable<Uint8Array>) {
-    size += chunk.length;
-    if (size > MAX_SCRIPT_BYTES) throw tooLong(what);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks, size);
-}
-
-function tooLong(what: string): BridgeError {
-  return usage(`${what} is longer than ${MAX_SCRIPT_BYTES} bytes: expected a program, not data`, HINT);
+  const bytes = await readBounded(stream, MAX_SCRIPT_BYTES);
+  if (bytes !== undefined) return bytes;
+  throw usage(`${what} is longer than ${MAX_SCRIPT_BYTES} bytes: expected a program, not data`, HINT);
 }
 
 function decode(bytes: Uint8Array, what: string): string {

@@ -1,6 +1,7 @@
+import type { OwnLimits } from "../../core/own-limits.ts";
 import type { EngineInfo } from "../engine.ts";
 import { runtimeArgs } from "../gvisor.ts";
-import { checkImage, type HardLimits, processLimits } from "../run-args.ts";
+import { checkImage, processLimits } from "../run-args.ts";
 import type { InstallOptions } from "./installer.ts";
 import { PROGRAMS } from "./programs.ts";
 
@@ -15,7 +16,7 @@ export interface InstallPlan {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly seccompProfile: string;
-  readonly hardLimits: HardLimits;
+  readonly hardLimits: OwnLimits;
   /** The engine's network; `undefined` for its own choice. */
   readonly network: string | undefined;
   readonly env: Readonly<Record<string, string>>;

@@ -1,4 +1,4 @@
-import { Pieces } from "../../core/pieces.ts";
+import { readBounded } from "../../core/read-bounded.ts";
 
 const TIMEOUT_MS = 5000;
 const MAX_BYTES = 512 * 1024;
@@ -13,12 +13,7 @@ export async function fetchSmall(
     signal: AbortSignal.timeout(TIMEOUT_MS),
     headers,
   });
-  const chunks = new Pieces<Uint8Array>((parts) => Buffer.concat(parts));
-  let bytes = 0;
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.byteLength;
-    if (bytes > MAX_BYTES) throw new Error(`the answer is larger than ${MAX_BYTES} bytes`);
-    chunks.add(chunk);
-  }
-  return new Response(chunks.take() ?? null, { status: response.status });
+  const body = response.body === null ? null : await readBounded(response.body, MAX_BYTES);
+  if (body === undefined) throw new Error(`the answer is larger than ${MAX_BYTES} bytes`);
+  return new Response(body, { status: response.status });
 }
