@@ -1,4 +1,5 @@
 import { outsideRuns } from "../core/run-context.ts";
+import { listing, named, removal } from "./engine-commands.ts";
 import type { RunCommand } from "./sandbox.ts";
 
 const FIRST_PAUSE_MS = 2000;
@@ -6,8 +7,8 @@ const LONGEST_PAUSE_MS = 60_000;
 const COMMAND_TIMEOUT_MS = 10_000;
 
 /**
- * Containers that could not be removed, since the engine was away or did not answer. They are tried again until they are gone, or
- * the process is: then the next bridge finds them by their labels.
+ * Containers that could not be removed, since the engine was away or did not answer. They are tried again until they are
+ * gone, or the process is: then the next bridge finds them by their labels.
  */
 export class LeftContainers {
   readonly #names = new Set<string>();
@@ -39,11 +40,11 @@ export class LeftContainers {
   }
 
   async #isRemoved(name: string): Promise<boolean> {
-    const ask = (...command: string[]) =>
+    const ask = (command: readonly string[]) =>
       this.#run(command, COMMAND_TIMEOUT_MS, AbortSignal.timeout(2 * COMMAND_TIMEOUT_MS));
     try {
-      await ask("rm", "--force", "--volumes", name);
-      const { code, stdout } = await ask("ps", "--all", "--quiet", "--filter", `name=^${name}$`);
+      await ask(removal(name));
+      const { code, stdout } = await ask(listing(named(name)));
       return code === 0 && stdout.trim() === "";
     } catch {
       return false; // it still hangs

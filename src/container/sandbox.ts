@@ -4,6 +4,7 @@ import { BridgeError } from "../core/errors.ts";
 import { withDeadline } from "../core/lifecycle.ts";
 import type { Sandbox, SandboxExit } from "./engine.ts";
 import { type EngineAnswer, lastLine } from "./engine-call.ts";
+import { listing, named, removal } from "./engine-commands.ts";
 import type { HandedStart } from "./handing-down.ts";
 
 const COMMAND_TIMEOUT_MS = 5000;
@@ -91,14 +92,14 @@ export class ClientSandbox implements Sandbox {
     let hasEnded = false;
     for (let tries = 0; tries < REMOVALS; tries += 1) {
       // Podman fails the first time where its monitor was killed, and only then knows that the container has ended.
-      const { code } = await this.#ask(["rm", "--force", "--volumes", this.name], budget);
+      const { code } = await this.#ask(removal(this.name), budget);
       hasEnded = await this.#endsSoon();
       if (hasEnded && code === 0) return;
     }
     if (hasEnded) return; // whether it is gone is asked for next
     // A client that stays is stuck: it goes, and what it may have made in its last moment goes after it.
     await this.#child.stop(0);
-    await this.#ask(["rm", "--force", "--volumes", this.name], budget);
+    await this.#ask(removal(this.name), budget);
   }
 
   async #endsSoon(): Promise<boolean> {
@@ -113,7 +114,7 @@ export class ClientSandbox implements Sandbox {
     let words = "";
     let answered = performance.now();
     while (!budget.aborted && performance.now() - answered < UNREACHABLE_MS) {
-      const answer = await this.#ask(["ps", "--all", "--quiet", "--filter", `name=^${this.name}$`], budget);
+      const answer = await this.#ask(listing(named(this.name)), budget);
       if (answer.code === 0 && answer.stdout.trim() === "") return;
       if (answer.code === 0) answered = performance.now();
       words = answer.code === 0 ? "it is still there" : lastLine(answer.stderr);
