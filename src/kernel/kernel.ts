@@ -61,6 +61,8 @@ export interface KernelOptions {
   readonly events: KernelEvents;
   readonly log: Log;
   readonly helloDeadlineMs: number;
+  /** How often a sandbox is looked at that takes nothing of an answer: the third time it ends. 20 s by default. */
+  readonly answerLookMs?: number;
   readonly signal: AbortSignal;
 }
 
@@ -124,7 +126,9 @@ class FrameKernel implements Kernel {
   #measuring: PromiseWithResolvers<number | undefined> | undefined;
   #syncing: { readonly id: number; readonly settle: () => void } | undefined;
   #syncs = 0;
-  readonly #outbox = new Outbox((line) => this.#send(line));
+  readonly #outbox: Outbox;
+  /** We read nothing of it, since what it said is not taken. */
+  #isHeldBack = false;
   readonly #asks = new Asks();
   #inputTaken: PromiseWithResolvers<boolean> | undefined;
   #gone: string | undefined;
@@ -132,6 +136,12 @@ class FrameKernel implements Kernel {
 
   constructor(options: KernelOptions) {
     this.#options = options;
+    this.#outbox = new Outbox({
+      write: (line) => this.#send(line),
+      onStuck: () => void this.#giveUp("it took nothing of an answer for a minute"),
+      isHeldBack: () => this.#isHeldBack,
+      lookMs: options.answerLookMs,
+    });
     this.#hello.promise.catch(() => undefined); // awaited in greet(), or too late to matter
     void outsideRuns(() => this.#read()); // it outlives the execution that started it
   }
@@ -244,19 +254,32 @@ class FrameKernel implements Kernel {
     const { sandbox, events, log } = this.#options;
     const stop = await readFrames(
       sandbox.stdout,
-      (line, cost) => this.#dispatch(line, cost),
+      (line, cost) => this.#holdBack(this.#dispatch(line, cost)),
       log,
       (reason, say) => events.onRejected(reason, say),
     ).catch(() => "ended" as const);
     if (stop === "overflow") {
       events.onRejected("a line longer than the protocol allows", () => undefined); // its end says it
-      this.#end("it sent a line longer than the protocol allows", undefined, "protocol");
-      await this.close().catch((error) => log.error("could not stop a sandbox", { error: String(error) }));
+      await this.#giveUp("it sent a line longer than the protocol allows");
     } else {
       const exit = await sandbox.ended;
       this.#end(describeExit(exit), exit);
     }
-    this.#outbox.close();
+  }
+
+  /** It is of no use any more. */
+  async #giveUp(reason: string): Promise<void> {
+    const { log } = this.#options;
+    this.#end(reason, undefined, "protocol");
+    await this.close().catch((error) => log.error("could not stop a sandbox", { error: String(error) }));
+  }
+
+  #holdBack(wait: void | Promise<void>): void | Promise<void> {
+    if (wait === undefined) return undefined;
+    this.#isHeldBack = true;
+    return wait.finally(() => {
+      this.#isHeldBack = false;
+    });
   }
 
   #dispatch([speaker, frame]: IncomingLine, cost: number): void | Promise<void> {
@@ -327,6 +350,7 @@ class FrameKernel implements Kernel {
   ): void {
     if (this.#gone !== undefined) return;
     this.#gone = reason;
+    this.#outbox.close();
     this.#measured(undefined);
     this.#synced();
     this.#inputTaken?.resolve(false);

@@ -5,20 +5,35 @@ import { isTooLong, MAX_FRAME_BYTES, type OutgoingLine, renderLine } from "./pro
 /** What one answer may take in memory: a number has eight bytes there, and perhaps two on the way. */
 const MAX_ANSWER_BYTES = 96 * 1024 * 1024;
 const TOO_LONG = `the answer is nested too deeply, or takes more than the ${MAX_FRAME_BYTES} bytes of JSON that can be sent at once; ask for less`;
+/** So often in a row a sandbox is seen to have taken nothing, until it is told; a machine that slept is no reason. */
+const STUCK_LOOKS = 3;
+const LOOK_MS = 20_000;
+
 type Reply = Extract<OutgoingLine, readonly ["k", { readonly id: number }]>;
+
+export interface OutboxOptions {
+  /** Resolves when the pipe has taken the line. */
+  readonly write: (line: string) => Promise<void>;
+  /** Called when the pipe takes nothing of an answer that is not small, for about a minute. */
+  readonly onStuck: () => void;
+  /** Whether it is we who take nothing of the sandbox: then it may be unable to. */
+  readonly isHeldBack: () => boolean;
+  /** Milliseconds between two looks; 20,000 by default. */
+  readonly lookMs?: number | undefined;
+}
 
 /**
  * Sends answers to a sandbox, which can ask for any number and read none: all but small ones are put into words one after
- * the other, when the pipe has taken the one before. `write` resolves when the pipe has taken a line.
+ * the other, when the pipe has taken the one before.
  */
 export class Outbox {
-  readonly #write: (line: string) => Promise<void>;
+  readonly #options: OutboxOptions;
   readonly #unsent = new Set<() => void>();
   #turn: Promise<void> = Promise.resolve();
   #isClosed = false;
 
-  constructor(write: (line: string) => Promise<void>) {
-    this.#write = write;
+  constructor(options: OutboxOptions) {
+    this.#options = options;
   }
 
   /** Resolves when the pipe has taken the answer, or the refusal in its place, or the sandbox is gone. Never rejects. */
@@ -38,11 +53,28 @@ export class Outbox {
   }
 
   #send(reply: Reply): Promise<void> {
+    const { write } = this.#options;
     const bytes = sizeOfJson(reply[1], MAX_ANSWER_BYTES);
-    if (bytes > MAX_ANSWER_BYTES) return this.#write(renderRefusal(reply, TOO_LONG));
-    if (bytes <= SMALL_BYTES) return this.#write(renderReply(reply));
-    this.#turn = this.#turn.then(() => (this.#isClosed ? undefined : this.#write(renderReply(reply))));
+    if (bytes > MAX_ANSWER_BYTES) return write(renderRefusal(reply, TOO_LONG));
+    if (bytes <= SMALL_BYTES) return write(renderReply(reply));
+    this.#turn = this.#turn.then(() => (this.#isClosed ? undefined : this.#watch(write(renderReply(reply)))));
     return this.#turn;
+  }
+
+  async #watch(written: Promise<void>): Promise<void> {
+    const { onStuck, isHeldBack, lookMs = LOOK_MS } = this.#options;
+    let looks = 0;
+    const timer = setInterval(() => {
+      looks = isHeldBack() ? 0 : looks + 1;
+      if (looks < STUCK_LOOKS && !this.#isClosed) return;
+      clearInterval(timer);
+      if (!this.#isClosed) onStuck();
+    }, lookMs).unref();
+    try {
+      await written;
+    } finally {
+      clearInterval(timer);
+    }
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Sandbox } from "../../src/container/engine.ts";
 import { SANDBOX_COMMAND } from "../../src/kernel/command.ts";
-import { startKernel } from "../../src/kernel/kernel.ts";
+import { type KernelOptions, startKernel } from "../../src/kernel/kernel.ts";
 import { MAX_FRAME_BYTES, PROTOCOL } from "../../src/kernel/protocol.ts";
 import type { KernelSource } from "../../src/session/kernel-source.ts";
 import { startHostSandbox } from "./host-sandbox.ts";
@@ -11,6 +11,7 @@ const log = createMemoryLog();
 /** The real Python program as processes of this machine in the place of containers; `sandboxes` are all it started. */
 export function createHostKernels(
   wholeOutput = false,
+  options: Partial<KernelOptions> = {},
 ): KernelSource & { readonly sandboxes: readonly Sandbox[] } {
   const sandboxes: Sandbox[] = [];
   return {
@@ -25,7 +26,8 @@ export function createHostKernels(
         whole_output: wholeOutput,
         rlimits: null,
       };
-      const kernel = await startKernel({ sandbox, settings, events, log, helloDeadlineMs: 20_000, signal });
+      const all = { sandbox, settings, events, log, helloDeadlineMs: 20_000, signal, ...options };
+      const kernel = await startKernel(all);
       return { kernel, notes: [] };
     },
   };

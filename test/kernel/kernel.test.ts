@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { type Kernel, type KernelEvents, startKernel } from "../../src/kernel/kernel.ts";
+import type { Sandbox } from "../../src/container/engine.ts";
+import { type Kernel, type KernelEvents, type KernelOptions, startKernel } from "../../src/kernel/kernel.ts";
 import { MAX_FRAME_BYTES } from "../../src/kernel/protocol.ts";
 import { BUNDLE_HASH } from "../../src/kernel/source.ts";
 import { startHostSandbox } from "../helpers/host-sandbox.ts";
@@ -13,6 +14,7 @@ const SCRIPTED = join(import.meta.dir, "../fixtures/kernels/scripted.py");
 const SILENT = "recv()";
 
 interface Started {
+  readonly sandbox: Sandbox;
   readonly kernel: Kernel;
   readonly events: string[];
   readonly ended: Promise<string>;
@@ -21,16 +23,25 @@ interface Started {
 
 const open: Kernel[] = [];
 afterEach(async () => {
-  await Promise.all(open.splice(0).map((kernel) => kernel.close()));
+  await Promise.allSettled(open.splice(0).map((kernel) => kernel.close()));
 });
 
 /** Starts a supervisor that follows `script` (see the fixture). */
-async function start(script: string, helloDeadlineMs = 5000): Promise<Started> {
+async function start(
+  script: string,
+  helloDeadlineMs = 5000,
+  options: Partial<KernelOptions & Pick<KernelEvents, "onStream">> = {},
+  /** Why the engine cannot remove it. */
+  fault?: string,
+): Promise<Started> {
   const events: string[] = [];
   const ended = Promise.withResolvers<string>();
   const log = createMemoryLog();
   const handlers: KernelEvents = {
-    onStream: (name, text) => void events.push(`${name}: ${text}`),
+    onStream: (name, text) => {
+      events.push(`${name}: ${text}`);
+      return options.onStream?.(name, text, 0);
+    },
     onDisplay: (frame) => events.push(`display ${frame.mime} ${frame.data}`),
     onSpilled: (frame) => events.push(`spilled ${frame.name} ${frame.path}`),
     onRpc: (frame) => events.push(`rpc ${frame.id} ${frame.method}`),
@@ -39,16 +50,18 @@ async function start(script: string, helloDeadlineMs = 5000): Promise<Started> {
     onEnded: (reason) => ended.resolve(reason),
   };
   const sandbox = await startHostSandbox(["python3", "-I", "-u", SCRIPTED, script, BUNDLE_HASH]);
+  const close = fault === undefined ? sandbox.close : () => Promise.reject(new Error(fault));
   const kernel = await startKernel({
-    sandbox,
+    sandbox: { ...sandbox, close },
     settings: { protocol: 1, max_frame_bytes: MAX_FRAME_BYTES, rlimits: null },
     events: handlers,
     log,
     helloDeadlineMs,
+    ...options,
     signal: new AbortController().signal,
   });
   open.push(kernel);
-  return { kernel, events, ended: ended.promise, log };
+  return { kernel, sandbox, events, ended: ended.promise, log };
 }
 
 const cell = (id: number) => ({
@@ -234,6 +247,36 @@ describe("a running kernel", () => {
     await Promise.all([...ids.map(answer), kernel.close()]);
     await ended;
     await answer(7);
+  });
+
+  const SLEEP = "import time\ntime.sleep(60)";
+  const large = (id: number) =>
+    ["k", { type: "reply", id, value: { text: "x".repeat(2 * 1024 * 1024) } }] as const;
+
+  test("EXH-14: ends a sandbox that takes nothing of an answer, but not while we take nothing of it", async () => {
+    const held = Promise.withResolvers<void>();
+    const says = 'send("s", {"type": "stream", "name": "stdout", "data": "much", "skipped": 0})';
+    const options = { answerLookMs: 20, onStream: () => held.promise };
+    const { kernel, ended, events } = await start(`hello()\n${says}\n${SLEEP}`, 5000, options);
+    await until("it has said something", () => events.length > 0);
+    const answers = Promise.all([1, 2].map((id) => kernel.reply(large(id))));
+    let isOver = false;
+    void ended.then(() => {
+      isOver = true;
+    });
+    await Bun.sleep(200); // three times as long as it is given otherwise
+    expect(isOver).toBe(false);
+    held.resolve();
+    expect(await ended).toBe("it took nothing of an answer for a minute");
+    await answers;
+  });
+
+  test("EXH-14: holds no answer for a sandbox that its engine could not remove", async () => {
+    const { kernel, sandbox } = await start(`hello()\n${SLEEP}`, 5000, {}, "its engine hangs");
+    const answers = Promise.all([1, 2].map((id) => kernel.reply(large(id))));
+    expect(await kernel.close().catch(String)).toBe("Error: its engine hangs");
+    await answers;
+    await sandbox.close();
   });
 
   test("rejects a reset that is not carried out", async () => {
