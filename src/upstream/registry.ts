@@ -27,9 +27,15 @@ export class Registry {
   #looking: Promise<Discovery> | undefined;
   #stamp: string | undefined;
   #lookedAt = Number.NEGATIVE_INFINITY;
+  #readings = 0;
 
   constructor(options: RegistryOptions) {
     this.#options = options;
+  }
+
+  /** How often the files were read: what was found holds as long as this is the same. */
+  get readings(): number {
+    return this.#readings;
   }
 
   /** All definitions. Looks whether the files have changed, unless it did a moment ago. */
@@ -53,11 +59,12 @@ export class Registry {
    * may just have changed that. Does not wait for the files otherwise.
    */
   async find(wanted: string): Promise<ServerDefinition> {
-    const isFirst = this.#current === undefined;
-    const read = await (this.#current ?? this.refresh());
-    const known = this.findUsable(wanted);
-    if (known !== undefined) return known;
-    const found = findServer(isFirst ? read : await this.#look(), wanted);
+    return this.findUsable(wanted) ?? this.findOther(wanted);
+  }
+
+  /** The same for one that {@link findUsable} has not found: that is not tried again. */
+  async findOther(wanted: string): Promise<ServerDefinition> {
+    const found = findServer(await (this.#current === undefined ? this.refresh() : this.#look()), wanted);
     if (found === undefined) throw unknownServer(wanted, await this.current());
     return found;
   }
@@ -92,6 +99,7 @@ export class Registry {
     const discovery = await discover();
     this.#current = Promise.resolve(discovery);
     this.#known = discovery;
+    this.#readings += 1;
     this.#lookedAt = clock.now();
     onRead(discovery);
     return discovery;

@@ -41,6 +41,14 @@ export interface SessionToolsOptions {
   readonly listMs: number;
 }
 
+/** A server that was looked up. */
+interface Found {
+  readonly name: string;
+  readonly definition: ServerDefinition;
+  /** See {@link Registry.readings}. */
+  readonly readings: number;
+}
+
 /** How a server is used. */
 interface UseOptions {
   readonly onFound?: (definition: ServerDefinition) => void;
@@ -76,18 +84,27 @@ export function createSessionTools({
   const added = new AddedServers(addable);
   const readConfiguration = async (signal: AbortSignal) =>
     added.applyTo(await waitFor(registry.current(), signal, READING_FILES));
-  const find = async (name: string, signal: AbortSignal) =>
-    registry.findUsable(name) ?? added.see(await waitFor(registry.find(name), signal, READING_FILES));
+  const findOther = async (name: string, signal: AbortSignal) =>
+    added.see(await waitFor(registry.findOther(name), signal, READING_FILES));
+  const find = async (name: string, signal: AbortSignal): Promise<Found> => {
+    const definition = registry.findUsable(name) ?? (await findOther(name, signal));
+    return { name: definition.name, definition, readings: registry.readings };
+  };
+  /** What was found a moment ago; where the files were read since, it may have been taken away. */
+  const seeAgain = ({ definition, readings }: Found) =>
+    readings === registry.readings ? definition : undefined;
 
   /** Does `work` with a server, started if need be; a server that may not be used is refused. */
   const use = async <T>(
-    name: string,
+    server: string | Found,
     signal: AbortSignal,
     work: (live: LiveServer, definition: ServerDefinition) => Promise<T>,
     { onFound, asked = peer() }: UseOptions = {},
   ): Promise<T> => {
+    const name = typeof server === "string" ? server : server.name;
+    const found = typeof server === "string" ? undefined : seeAgain(server);
     // Nothing is waited for that is there: each wait costs the call as much as what it does between two.
-    const definition = registry.findUsable(name) ?? (await find(name, signal));
+    const definition = found ?? registry.findUsable(name) ?? (await findOther(name, signal));
     onFound?.(definition);
     const unusable = explainUnusable(definition, home);
     if (unusable !== undefined) throw notUsable(definition, unusable);
@@ -123,8 +140,8 @@ export function createSessionTools({
     work: (live: LiveServer, definition: ServerDefinition) => Promise<T>,
   ): Promise<T> => watch.watch(facts, () => useFor(facts, signal, work));
 
-  const listTools = (name: string, signal: AbortSignal): Promise<readonly ToolSummary[]> =>
-    use(name, signal, async (live, definition) => {
+  const listTools = (server: string | Found, signal: AbortSignal): Promise<readonly ToolSummary[]> =>
+    use(server, signal, async (live, definition) => {
       const { listTools: list } = await loadCalls();
       return list(live, definition, signal);
     });
@@ -165,7 +182,8 @@ export function createSessionTools({
     },
     tools: listTools,
     async toolDocs(server, signal) {
-      return (await knownTools(await find(server, signal))) ?? listTools(server, signal);
+      const found = await find(server, signal);
+      return (await knownTools(found.definition)) ?? listTools(found, signal);
     },
     checkTool: (server, tool, signal) =>
       use(server, signal, async (live, definition) => {
@@ -194,10 +212,11 @@ export function createSessionTools({
       return watch.watch(facts, () => callOnceApproved({ attempt, approvals, facts, whileAsking, signal }));
     },
     async describeServer(server, signal) {
-      const definition = await find(server, signal);
+      const found = await find(server, signal);
+      const { definition } = found;
       const tools = await knownTools(definition);
       if (tools !== undefined || !isUsable(definition)) return describe(definition, tools);
-      return describe(definition, await listTools(definition.name, signal));
+      return describe(definition, await listTools(found, signal));
     },
     async findServers(query, signal) {
       const discovery = await readConfiguration(signal);
@@ -210,19 +229,20 @@ export function createSessionTools({
       await waitFor(catalogue.load(servers), signal, READING_TOOLS);
       const usable = servers.filter(isUsable);
       if (query.server !== null) {
-        const definition = await find(query.server, signal);
-        const { name } = definition;
+        const found = await find(query.server, signal);
+        const { name, definition } = found;
         // Refuses a server that is not usable, too.
-        if (!isUsable(definition) || catalogue.known(definition) === undefined) await listTools(name, signal);
+        if (!isUsable(definition) || catalogue.known(definition) === undefined)
+          await listTools(found, signal);
         return { ...(await search(usable, { ...query, server: name }, signal)), learning: 0 };
       }
       if (learner.learn(usable, query.query) > 0) await learner.wait(LEARN_MS, signal);
       return { ...(await search(usable, query, signal)), learning: learner.learn(usable) };
     },
     async addServer(server, signal) {
-      const { name } = added.add(await find(server, signal), home);
-      const tools = await listTools(name, signal);
-      return describe(await find(name, signal), tools);
+      const found = await find(server, signal);
+      const definition = added.add(found.definition, home);
+      return describe(definition, await listTools({ ...found, definition }, signal));
     },
     listResources: (server, signal) =>
       call(createFacts("resources/list", server, {}), signal, async (live) => {

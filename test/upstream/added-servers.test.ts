@@ -1,6 +1,10 @@
 import { expect, test } from "bun:test";
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { Availability, ServerDefinition } from "../../src/discovery/server-definition.ts";
-import { createRig, faultOf, scripted, soon } from "./harness.ts";
+import type { HostTools } from "../../src/kernel/host-tools.ts";
+import { createClock, createJournal, createRig, faultOf, scripted, soon } from "./harness.ts";
 
 const DISABLED: Availability = { kind: "disabled", reason: '"disabled" is true' };
 
@@ -23,6 +27,48 @@ test("a server that is switched off is added for one session, where the user per
   expect(await other.servers()).toEqual([]);
   expect((await faultOf(other.callTool(call, soon()))).code).toBe("UPSTREAM_NOT_USABLE");
 });
+
+/** What asks for a server in more than one step. */
+const STEPS: Record<string, (host: HostTools) => Promise<unknown>> = {
+  add_server: (host) => host.addServer("fx", soon()),
+  describe_server: (host) => host.describeServer("fx", soon()),
+  tool_docs: (host) => host.toolDocs("fx", soon()),
+  search_tools: (host) => host.searchTools({ query: "t", limit: 1, server: "fx" }, soon()),
+  call_tool: (host) => host.callTool({ server: "fx", tool: "t", arguments: {} }, soon()),
+};
+
+test.each(Object.entries(STEPS))("%s looks at the files of an added server once", async (_, ask) => {
+  let looks = 0;
+  const stamp = async () => {
+    looks += 1;
+    return "same";
+  };
+  await using rig = createRig([off("fx")], { addable: ["*"], stamp, clock: createClock() });
+  await rig.upstream.addServer("fx", soon());
+  const session = rig.upstream.openSession();
+  await session.addServer("fx", soon());
+  looks = 0;
+  await ask(session);
+  expect(looks).toBe(1);
+});
+
+test.each(["describe_server", "tool_docs", "search_tools"])(
+  "%s starts no server that is taken away while it reads what is known of it",
+  async (method) => {
+    using journal = createJournal();
+    const server = scripted("fx", { journal: journal.path, tools: { t: {} } });
+    await using rig = createRig([server], { catalogueDir: mkdtempSync(join(tmpdir(), "sandpy-catalogue-")) });
+    await rig.upstream.servers();
+    const asked = faultOf(STEPS[method]?.(rig.upstream) ?? Promise.resolve());
+    rig.discovery = {
+      ...rig.discovery,
+      servers: [{ ...server, availability: { kind: "forbidden", rule: "r" } }],
+    };
+    await rig.upstream.refresh();
+    expect((await asked).code).toBe("UPSTREAM_NOT_USABLE");
+    expect(journal.lines()).toEqual([]);
+  },
+);
 
 test("a usable server is only connected", async () => {
   await using rig = createRig([scripted("fx", { tools: { t: {} } })]);
