@@ -23,6 +23,7 @@ _now = time.monotonic
 PIECE_BYTES = 3 * 1024 * 1024
 TOO_LONG = "/projects took too long"
 MAX_NOTES = 5
+MARK, MAX_DIGITS = ".conflict-", 2
 MAX_NAME_BYTES, MAX_ENDING_BYTES = 200, 50  # the host keeps no longer names
 
 
@@ -38,6 +39,7 @@ class Courier:
         self.notes: list[str] = []
         self.refused: dict[str, list[int]] = {}
         self.has_sent = False
+        self.parted: dict[str, str] = {}  # what copies that are on their way are copies of
 
     def send_small(self, handle: int, path: str, total: int) -> Any:
         """Begins to send a file whole; None where it became shorter meanwhile."""
@@ -103,9 +105,28 @@ class Courier:
 
 
 def copy_name(name: str, number: int) -> str:
-    """Returns what a file that is kept beside another is called; a long name is cut."""
+    """Returns what a file that is kept beside another, or beside a copy of it, is called; a long name is cut."""
+    stem, _, ending = split_copy(name)
+    rest = f"{MARK}{number}{ending}"
+    return stem.encode()[: MAX_NAME_BYTES - len(rest.encode())].decode(errors="ignore") + rest
+
+
+def split_copy(name: str) -> tuple[str, int, str]:
+    """Takes a name apart: what comes before the mark of a copy, the copy's number (0: it is none), and the ending."""
+    stem, number = unmark(name)
+    if number:
+        return stem, number, ""
     stem, dot, ending = name.rpartition(".")
     if not stem or len(ending.encode()) > MAX_ENDING_BYTES:
-        stem, dot, ending = name, "", ""
-    rest = f".conflict-{number}{dot}{ending}"
-    return stem.encode()[: MAX_NAME_BYTES - len(rest.encode())].decode(errors="ignore") + rest
+        return name, 0, ""
+    return (*unmark(stem), dot + ending)
+
+
+def unmark(stem: str) -> tuple[str, int]:
+    """Takes the marks of copies off the end of a name: earlier versions wrote several. Returns the highest number, too."""
+    number = 0
+    while True:
+        rest, mark, digits = stem.rpartition(MARK)
+        if not rest or not 1 <= len(digits) <= MAX_DIGITS or not digits.isdecimal():
+            return stem, number
+        stem, number = rest, max(number, int(digits))

@@ -9,7 +9,7 @@ import time
 from _collections import deque
 
 from . import walk
-from .courier import Courier, copy_name
+from .courier import Courier, copy_name, split_copy
 from .notebook import NEW_FILE, write_all
 from .results import MCPError, MCPTimeoutError, MemoryStoreError
 from .walk import signature, unlink
@@ -266,20 +266,25 @@ class Mirror(Courier):
         folder, _, name = path.rpartition("/")
         prefix = f"{folder}/" if folder and path.split("/")[0] != "memory" else ""
         reason = "somebody else changed it meanwhile, and their version is there"
-        for number in range(1, MAX_COPIES):
+        origin = self.parted.pop(path, path)
+        for number in range(split_copy(name)[1] + 1, MAX_COPIES):
             copy = f"{prefix}{copy_name(name, number)}"
             if copy in self.known or self.how(copy) is not None:
                 continue
             try:
                 _replace(f"{self.folder}/{path}", f"{self.folder}/{copy}")
             except OSError as error:
-                self.note(path, f"{reason}; this one could not be put aside: {error.strerror}")
+                self.note(origin, f"{reason}; this one could not be put aside: {error.strerror}")
                 return
             self.known.pop(path, None)
-            self.tell(path, reason, f"kept as {self.folder}/{copy}")
-            self.keep_all([copy], deadline, False)
+            self.parted[copy] = origin
+            try:
+                self.keep_all([copy], deadline, False)
+            finally:
+                if self.parted.pop(copy, ""):  # else somebody else has a copy of this name, and it got another
+                    self.tell(origin, reason, f"kept as {self.folder}/{copy}")
             return
-        self.note(path, f"{reason}; of this one there are {MAX_COPIES - 1} copies already: remove some")
+        self.note(origin, f"{reason}; of this one there are {MAX_COPIES - 1} copies already: remove some")
 
     def remove(self, path: str, deadline: float) -> None:
         """Has a file removed on the host."""

@@ -145,6 +145,46 @@ class Mirrors(unittest.TestCase):
             (self.folder / "a.conflict-1").unlink()
             self.assertEqual(self.mirror.send(SECONDS), "")
 
+    def test_counts_on_where_somebody_else_has_a_copy_of_that_name(self) -> None:
+        for name in ("a.txt", "b"):
+            with self.subTest(name):
+                (self.folder / name).write_text("1")
+                self.mirror.send(SECONDS)
+                first, second, third = (courier.copy_name(name, number) for number in (1, 2, 3))
+                for path in (name, first, second):  # the copies are news to this side
+                    self.host.put(path, f"their {path}".encode())
+                (self.folder / name).write_text("mine")
+                notes = self.mirror.send(SECONDS)
+                self.assertEqual(notes.count("\n"), 1)
+                self.assertIn(f"kept as {self.folder}/{third}: {self.folder}/{name}: somebody else changed it", notes)
+                self.mirror.fetch(SECONDS)
+                both = {path: f"their {path}" for path in (name, first, second)}
+                self.assertEqual({path: self.here()[path] for path in (*both, third)}, {**both, third: "mine"})
+                self.assertEqual({path: self.there()[path] for path in (*both, third)}, {**both, third: "mine"})
+
+    def test_counts_on_where_a_copy_is_changed_by_both(self) -> None:
+        for name, copy in (
+            ("a.conflict-1.txt", "a.conflict-2.txt"),
+            ("b.conflict-9", "b.conflict-10"),
+            ("c.conflict-1.conflict-2", "c.conflict-3"),
+            (".conflict-1", ".conflict-1.conflict-1"),
+            ("d.conflict-2026.txt", "d.conflict-2026.conflict-1.txt"),
+        ):
+            with self.subTest(name):
+                (self.folder / name).write_text("1")
+                self.mirror.send(SECONDS)
+                self.host.put(name, b"theirs")
+                (self.folder / name).write_text("mine")
+                self.assertIn(f"kept as {self.folder}/{copy}: {self.folder}/{name}: ", self.mirror.send(SECONDS))
+                self.assertEqual((self.there()[name], self.there()[copy]), ("theirs", "mine"))
+        last = f"e.conflict-{mirror.MAX_COPIES - 1}"
+        (self.folder / last).write_text("1")
+        self.mirror.send(SECONDS)
+        self.host.put(last, b"theirs")
+        (self.folder / last).write_text("mine")
+        self.assertIn("there are 99 copies already", self.mirror.send(SECONDS))
+        self.assertEqual((self.here()[last], self.there()[last]), ("mine", "theirs"))
+
     def test_does_not_remove_what_somebody_else_changed(self) -> None:
         (self.folder / "a").write_text("1")
         self.mirror.send(SECONDS)
