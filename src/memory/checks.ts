@@ -1,6 +1,6 @@
+import { isJson } from "../core/is-json.ts";
 import { costOfJson } from "../core/json-cost.ts";
 import { refuse, shown } from "./faults.ts";
-import { isJson } from "./json-members.ts";
 import {
   MAX_ESCAPED_BYTES,
   MAX_KEY_BYTES,

@@ -43,16 +43,6 @@ export function readElements(text: string): readonly JsonElement[] {
   return elements;
 }
 
-/** Whether text is one JSON value. */
-export function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 /** Has each item of a well-formed object or array read from where it begins; `read` returns where it ends. */
 function walk(text: string, read: (start: number) => number): void {
   let at = skipSpace(text, skipSpace(text, 0) + 1);

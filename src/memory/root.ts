@@ -6,6 +6,7 @@ import { type Caller, LOCAL_CALLER } from "../core/caller.ts";
 import { removeDeadLock } from "../core/file-lock.ts";
 import { fromSystem, unavailable } from "./faults.ts";
 import { hashedName } from "./file-names.ts";
+import { makeFolder } from "./make-folder.ts";
 
 const SEPARATE_FOLDER = "users";
 const WORLD_WRITABLE = 0o002;
@@ -70,7 +71,7 @@ export class CallerRoot {
     try {
       const owner = await this.#makeState();
       for (const folder of [...this.#folders, this.memories]) {
-        const isNew = await makeFolder(folder, 0o700);
+        const isNew = await makeFolder(folder);
         if (isNew) await giveTo(folder, owner);
         const facts = await lstat(folder);
         checkFolder(folder, facts, owner?.uid ?? ownUid(facts));
@@ -133,17 +134,6 @@ function checkFolder(folder: string, facts: Stats, uid: number): void {
       `${path} belongs to another user (uid ${facts.uid}, expected ${uid})`,
       "Give it to you (chown), or set MCP_BRIDGE_STATE_DIR to a folder of yours.",
     );
-  }
-}
-
-/** Makes one folder; `false` where there is something of that name. */
-async function makeFolder(folder: string, mode: number): Promise<boolean> {
-  try {
-    await mkdir(folder, { mode });
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
-    throw error;
   }
 }
 

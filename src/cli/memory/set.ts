@@ -1,4 +1,5 @@
 import { defineCommand } from "citty";
+import { isJson } from "../../core/is-json.ts";
 import { usage } from "../arguments.ts";
 import type { CliContext } from "../context.ts";
 import { print, printJson } from "../output.ts";
@@ -33,13 +34,4 @@ async function set(key: string, given: string, json: boolean, context: CliContex
   await desk.memory.saveMemory({ key, value, metadata: null }, desk.signal);
   if (json) return printJson(io, { key, replaced: !isNew });
   return print(io, `${isNew ? "Saved" : "Replaced"} ${printable(JSON.stringify(key))}.\n`);
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }

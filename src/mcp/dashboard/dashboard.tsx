@@ -4,6 +4,7 @@ import type { JSX } from "hono/jsx/jsx-runtime";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { Closable } from "../../core/lifecycle.ts";
 import type { Log } from "../../core/log.ts";
+import { Admission } from "../http/admission.ts";
 import { CONTENT_SECURITY_POLICY } from "./assets.ts";
 import { createEventStream } from "./event-stream.ts";
 import { Gauges } from "./gauges.ts";
@@ -67,7 +68,7 @@ export function createDashboard({ source, access, log }: DashboardOptions): Dash
   const gauges = new Gauges(board.memory, () => source.servers());
   const viewers = new Viewers(access, board);
   const closed = new AbortController();
-  const streams = new Streams();
+  const streams = new Admission(MAX_STREAMS);
   const app = new Hono<DashboardEnv>();
 
   for (const path of ["/", "/dashboard/*", "/api/events"]) {
@@ -95,8 +96,8 @@ export function createDashboard({ source, access, log }: DashboardOptions): Dash
     const viewer = await viewers.viewerOf(c);
     if (viewer === "nobody") return c.text("sign in first", 401);
     if (viewer === "unavailable") return unavailable(c);
-    const leave = streams.enter(viewer.caller.id);
-    if (leave === undefined || closed.signal.aborted) {
+    const leave = closed.signal.aborted ? "total" : streams.enter(viewer.caller.id);
+    if (typeof leave === "string") {
       c.header("retry-after", "30");
       return c.text("too many pages are open", 429);
     }
@@ -211,24 +212,4 @@ function strangePage(c: DashboardContext): Response {
 function unavailable(c: DashboardContext): Response {
   c.header("retry-after", "5");
   return c.text("whoever could tell whose this token is cannot be asked now: try again soon", 503);
-}
-
-/** Counts the pages that are open. */
-class Streams {
-  readonly #open = new Map<string, number>();
-  #total = 0;
-
-  /** Returns how to leave; `undefined`: there are too many. */
-  enter(callerId: string): (() => void) | undefined {
-    const own = this.#open.get(callerId) ?? 0;
-    if (own >= MAX_STREAMS.perCaller || this.#total >= MAX_STREAMS.total) return undefined;
-    this.#open.set(callerId, own + 1);
-    this.#total += 1;
-    return () => {
-      this.#total -= 1;
-      const left = (this.#open.get(callerId) ?? 1) - 1;
-      if (left === 0) this.#open.delete(callerId);
-      else this.#open.set(callerId, left);
-    };
-  }
 }

@@ -1,7 +1,8 @@
 import { constants, existsSync } from "node:fs";
-import { chmod, type FileHandle, lstat, mkdir, open } from "node:fs/promises";
+import { chmod, type FileHandle, lstat, open } from "node:fs/promises";
 import { join } from "node:path";
 import { giveTo, type Owner } from "../../core/atomic-file.ts";
+import { makeFolder } from "../make-folder.ts";
 
 const FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
@@ -41,7 +42,7 @@ export class Folder implements AsyncDisposable {
   /** Opens a folder in it. With `make` one is made where there is none, for nobody else to enter. */
   async enter(name: string, make?: { readonly owner: Owner | undefined }): Promise<Folder> {
     const path = this.at(name);
-    const isMade = make !== undefined && (await isNew(path));
+    const isMade = make !== undefined && (await makeFolder(path));
     const folder = await Folder.open(path);
     try {
       if (isMade) {
@@ -57,15 +58,5 @@ export class Folder implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#handle?.close();
-  }
-}
-
-async function isNew(path: string): Promise<boolean> {
-  try {
-    await mkdir(path, { mode: 0o700 });
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
-    throw error;
   }
 }
