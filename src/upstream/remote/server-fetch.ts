@@ -37,14 +37,25 @@ export function parseEndpoint(text: string, headers: Readonly<Record<string, str
   }
   const { username, password } = url;
   if (username !== "" || password !== "") {
-    const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+    const pair = `${percentDecoded(username)}:${percentDecoded(password)}`;
     own["authorization"] ??= `Basic ${Buffer.from(pair).toString("base64")}`;
   }
   url.username = url.password = url.hash = "";
   const words = Object.values(own).flatMap((value) => [value, ...value.split(" ").slice(1)]);
   const query = [...url.searchParams.values()].flatMap((value) => [value, encodeURIComponent(value)]);
-  const secrets = [...words, password, decodeURIComponent(password), ...query, url.search.slice(1)];
+  const secrets = [...words, password, percentDecoded(password), ...query, url.search.slice(1)];
   return { url, shown: `${url.origin}${url.pathname}`, headers: own, secrets };
+}
+
+/** Of a part of a URL; a `%` that begins no escape stands for itself, as it does for browsers and curl. */
+function percentDecoded(part: string): string {
+  return part.replace(/(?:%[0-9a-f]{2})+/gi, (escapes) => {
+    try {
+      return decodeURIComponent(escapes);
+    } catch {
+      return escapes; // no UTF-8
+    }
+  });
 }
 
 /**
