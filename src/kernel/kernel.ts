@@ -85,8 +85,11 @@ export interface Kernel extends Closable {
   reset(deadlineMs: number): Promise<void>;
   /** Bytes of memory that the sandbox holds; `undefined` where it does not say so before `deadlineMs`. */
   measure(deadlineMs: number): Promise<number | undefined>;
-  /** Has the files of `/projects` kept that were written since the last cell; none may run. Never waits longer, nor rejects. */
-  sync(deadlineMs: number): Promise<void>;
+  /**
+   * Has the files of `/projects` kept that were written since the last cell; none may run. False where that was not done before
+   * `deadlineMs`; never rejects. A sandbox that is gone has none.
+   */
+  sync(deadlineMs: number): Promise<boolean>;
   /** Sends a piece of at most 64 KiB to the standard input, an empty one for its end. False when nobody reads any more. */
   sendInput(piece: Uint8Array): Promise<boolean>;
   /** Asks the Python process for something; no cell may run. Never rejects. */
@@ -209,16 +212,20 @@ class FrameKernel implements Kernel {
     return withDeadline(this.#measuring.promise, deadlineMs, "measuring").catch(() => undefined);
   }
 
-  async sync(deadlineMs: number): Promise<void> {
-    if (this.#gone !== undefined || this.#syncing !== undefined) return;
+  async sync(deadlineMs: number): Promise<boolean> {
+    if (this.#gone !== undefined || this.#syncing !== undefined) return true;
     this.#syncs += 1;
     const id = this.#syncs;
     const synced = new Promise<void>((settle) => {
       this.#syncing = { id, settle };
     });
     void this.#send(renderLine(["k", { type: "sync", id }]));
-    await withDeadline(synced, deadlineMs, "keeping the files of /projects").catch(() => undefined);
+    const isInTime = await withDeadline(synced, deadlineMs, "keeping the files of /projects").then(
+      () => true,
+      () => false,
+    );
     this.#synced(id);
+    return isInTime;
   }
 
   sendInput(piece: Uint8Array): Promise<boolean> {

@@ -29,7 +29,7 @@ import { TimeLimit } from "./time-limit.ts";
 const QUEUE_LIMITS = { jobs: 64, bytes: 64 * 1024 * 1024 };
 const MAX_ID_STEP = 2 ** 20;
 const MEASURE_DEADLINE_MS = 1000;
-const SYNC_DEADLINE_MS = 2000;
+const SYNC_DEADLINE_MS = 4000;
 
 export interface SessionOptions {
   readonly kernels: KernelSource;
@@ -166,7 +166,7 @@ class PythonSession implements Session {
     for (const stop of this.#stops) stop.abort();
     clearTimeout(this.#idleTimer);
     // Also where a process died in the last execution: what it wrote is still there.
-    if (this.#cell === undefined) await this.#kernel?.sync(SYNC_DEADLINE_MS);
+    if (this.#cell === undefined) await this.#keepFiles();
     await this.#kernel?.close();
     await this.#discarded;
     await this.#options.memory.releaseAll();
@@ -365,9 +365,20 @@ class PythonSession implements Session {
     else void this.#stopIdle(this.#kernel);
   }
 
+  /** Has the files of `/projects` kept that nobody has been told about yet. */
+  async #keepFiles(): Promise<void> {
+    if ((await this.#kernel?.sync(SYNC_DEADLINE_MS)) !== false) return;
+    this.#options.log.warning(
+      "files of /projects that were written last may not have been kept: the sandbox took too long",
+      {
+        waited_ms: SYNC_DEADLINE_MS,
+      },
+    );
+  }
+
   async #stopIdle(kernel: Kernel): Promise<void> {
     const since = this.#idleSince;
-    await kernel.sync(SYNC_DEADLINE_MS);
+    await this.#keepFiles();
     // An execution may have come meanwhile.
     if (this.#kernel !== kernel || this.#interruptor !== undefined || this.#idleSince !== since) return;
     if (this.#hasState) this.#notes.push(idleNote(this.#options.idleTimeoutMs));
