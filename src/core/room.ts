@@ -6,8 +6,8 @@ const LOOK_MS = 10_000;
 
 export interface RoomOptions {
   readonly totalBytes: number;
-  /** Of all messages of one owner; the oldest of them may have more. Without it one owner may have all. */
-  readonly perOwnerBytes?: number;
+  /** Whether one owner may have half of what the others leave, and so never all; the oldest of its messages may be more. */
+  readonly isShared?: boolean;
   /** Milliseconds between two looks at whether the place that others wait for has moved. */
   readonly lookMs?: number;
 }
@@ -40,7 +40,7 @@ export interface Place {
  */
 export class Room {
   readonly #totalBytes: number;
-  readonly #perOwnerBytes: number;
+  readonly #isShared: boolean;
   readonly #lookMs: number;
   /** By owner, oldest first. */
   readonly #places = new Map<unknown, Set<RoomPlace>>();
@@ -52,9 +52,9 @@ export class Room {
   #look: ReturnType<typeof setTimeout> | undefined;
   #uncollectedBytes = 0;
 
-  constructor({ totalBytes, perOwnerBytes = Number.POSITIVE_INFINITY, lookMs = LOOK_MS }: RoomOptions) {
+  constructor({ totalBytes, isShared = false, lookMs = LOOK_MS }: RoomOptions) {
     this.#totalBytes = totalBytes;
-    this.#perOwnerBytes = perOwnerBytes;
+    this.#isShared = isShared;
     this.#lookMs = lookMs;
   }
 
@@ -100,8 +100,7 @@ export class Room {
   #take(place: RoomPlace, bytes: number, signal?: AbortSignal): Promise<void> | undefined {
     place.hasMoved = true;
     if (bytes <= 0) return undefined;
-    const isNext = this.#waiting.size === 0 && this.#isInShare(place, bytes);
-    if (place === this.#first || (isNext && this.#usedBytes + bytes <= this.#totalBytes)) {
+    if (place === this.#first || (this.#waiting.size === 0 && this.#fits(place, bytes))) {
       this.#count(place, bytes);
       return undefined;
     }
@@ -139,7 +138,7 @@ export class Room {
   #admit(): void {
     for (let next = this.#next(); next !== undefined; next = this.#next()) {
       const { place, bytes } = next;
-      if (this.#usedBytes + bytes > this.#totalBytes) {
+      if (!this.#fits(place, bytes)) {
         if (this.#first !== undefined) break;
         this.#first = place;
         place.hasMoved = true;
@@ -156,21 +155,32 @@ export class Room {
 
   /** Whose turn it is; not one that waits for messages of its own. */
   #next(): Waiting | undefined {
+    if (!this.#isShared) return this.#find(() => true);
+    const fitting = this.#find(({ place, bytes }) => this.#fits(place, bytes));
+    if (fitting !== undefined || this.#first !== undefined) return fitting;
+    return this.#find(({ place }) => this.#isOldest(place)); // so that there is an end to the waiting
+  }
+
+  #find(isIt: (waiting: Waiting) => boolean): Waiting | undefined {
     for (const queue of this.#waiting.values()) {
-      const next = queue.find(({ place, bytes }) => this.#isInShare(place, bytes));
-      if (next !== undefined) return next;
+      const found = queue.find(isIt);
+      if (found !== undefined) return found;
     }
     return undefined;
   }
 
-  #isInShare(place: RoomPlace, bytes: number): boolean {
-    if (this.#perOwnerBytes === Number.POSITIVE_INFINITY) return true;
-    const own = this.#places.get(place.owner) ?? [];
-    const [oldest] = own;
-    if (place === oldest) return true; // so that there is an end to the waiting
-    let ownBytes = bytes;
-    for (const other of own) ownBytes += other.bytes;
-    return ownBytes <= this.#perOwnerBytes;
+  #isOldest(place: RoomPlace): boolean {
+    const [oldest] = this.#places.get(place.owner) ?? [];
+    return place === oldest;
+  }
+
+  #fits(place: RoomPlace, bytes: number): boolean {
+    if (!this.#isShared) return this.#usedBytes + bytes <= this.#totalBytes;
+    let ownBytes = 0;
+    for (const own of this.#places.get(place.owner) ?? []) ownBytes += own.bytes;
+    const first = this.#first; // what is beyond counts for its owner's share, and leaves the others theirs
+    const beyondBytes = first === undefined || first.owner === place.owner ? 0 : first.bytes;
+    return ownBytes + bytes <= (this.#totalBytes - (this.#usedBytes - beyondBytes - ownBytes)) / 2;
   }
 
   #count(place: RoomPlace, bytes: number): void {

@@ -149,11 +149,32 @@ test.each<[string, (claim: Claim, room: Room) => void]>([
 );
 
 test("CLI-15: who has its share waits for what is its own, and others go before it", async () => {
-  const room = new Room({ totalBytes: 100, perOwnerBytes: 40 });
+  const room = new Room({ totalBytes: 100, isShared: true });
   const own = ["a", "a", "b"].map((owner) => arrive(room, owner, 30));
   await settle();
   expect(isIn(own)).toEqual([true, false, true]);
   own[0]?.place.leave();
   await settle();
   expect(isIn(own)).toEqual([true, true, true]);
+});
+
+test("CLI-15: owners that take all they can leave half of the rest to each that comes later", async () => {
+  const room = new Room({ totalBytes: 128, isShared: true });
+  const greedy = [..."abcd"].flatMap((owner) => Array.from({ length: 100 }, () => arrive(room, owner, 1)));
+  await settle();
+  const had = greedy.map(({ place }) => place.bytes);
+  const sums = [0, 1, 2, 3].map((n) => had.slice(n * 100, (n + 1) * 100).reduce((sum, one) => sum + one, 0));
+  expect(sums).toEqual([64, 32, 16, 8]);
+
+  const large = arrive(room, "e", 500); // one may be beyond, which costs the others nothing
+  const next = arrive(room, "f", 4);
+  await settle();
+  expect(isIn([large, next])).toEqual([true, true]);
+  const second = arrive(room, "g", 500);
+  const [own, last] = [arrive(room, "e", 1), arrive(room, "h", 2)];
+  await settle();
+  expect(isIn([second, own, last])).toEqual([false, false, true]);
+  large.place.leave();
+  await settle();
+  expect(isIn([second])).toEqual([true]);
 });

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { Room } from "../../../src/core/room.ts";
-import { type JsonBody, readJsonBody } from "../../../src/mcp/http/read-body.ts";
+import { createBodies, type JsonBody, readJsonBody } from "../../../src/mcp/http/read-body.ts";
 import { until } from "../../helpers/until.ts";
 
 const KIB = 1024;
@@ -47,6 +47,28 @@ test("CLI-15: a program counts until its request is answered, and others wait fo
   const last = (await waiting) as JsonBody;
   for (const body of [held, beyond, last, last]) body.leave();
   expect([room.usedBytes, room.count()]).toEqual([0, 0]);
+});
+
+test("CLI-15: two callers that hold all they can, and one with a very large program, keep no program of others waiting", async () => {
+  const room = createBodies();
+  const held: (JsonBody | Response)[] = [];
+  const [usual, large] = [program(5000), program(20_000)];
+  const take = async (caller: string, body: string) => {
+    held.push(await read(room, body, caller, { "content-length": String(body.length) }));
+  };
+  const taken = [..."aaaaabbb"].map((caller) => take(caller, usual));
+  taken.push(take("large", large));
+  await until("all that may be read", () => held.length === 4 + 2 + 1);
+  for (let nth = 0; nth < 3; nth++) {
+    const other = (await read(room, program(1000), "other")) as JsonBody;
+    other.leave();
+  }
+  while (held.length < taken.length) {
+    for (const body of held) if (!(body instanceof Response)) body.leave();
+    await Bun.sleep(0);
+  }
+  await Promise.all(taken);
+  expect(held.map(statusOf)).toEqual(taken.map(() => 200));
 });
 
 test("CLI-15: a body that stops in the middle is given up when others wait, and those go on", async () => {
