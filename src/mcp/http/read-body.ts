@@ -1,5 +1,6 @@
 import { isJsonContentType } from "@modelcontextprotocol/server";
 import { costOfJson } from "../../core/json-cost.ts";
+import { Pieces } from "../../core/pieces.ts";
 import { type Place, Room } from "../../core/room.ts";
 import { refuse } from "./refusal.ts";
 
@@ -86,7 +87,7 @@ export async function readJsonBody(
     isWaiting = false;
   };
   const decoder = new TextDecoder("utf-8", { fatal: true });
-  let text = "";
+  const texts = new Pieces<string>((some) => some.join(""));
   let bytes = 0;
   try {
     const saidBytes = Number(length ?? 0);
@@ -101,10 +102,11 @@ export async function readJsonBody(
       }
       place?.move();
       await count(bytes);
-      text += decoder.decode(part.value, { stream: true });
+      texts.add(decoder.decode(part.value, { stream: true }));
     }
     stopped.signal.throwIfAborted();
-    text += decoder.decode();
+    texts.add(decoder.decode());
+    const text = texts.take() ?? "";
     const cost = costOfJson(text);
     if (cost - text.length > MAX_VALUES_COST) {
       leave();

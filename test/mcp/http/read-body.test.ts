@@ -1,3 +1,4 @@
+import { heapStats } from "bun:jsc";
 import { expect, test } from "bun:test";
 import { Room } from "../../../src/core/room.ts";
 import { createBodies, type JsonBody, readJsonBody } from "../../../src/mcp/http/read-body.ts";
@@ -100,4 +101,20 @@ test("EXH-14: what characters beyond Latin-1 take is counted", async () => {
   const wide = (await read(room, body)) as JsonBody;
   expect(room.usedBytes).toBeGreaterThan(400 * KIB);
   wide.leave();
+});
+
+test("CLI-15: a body that comes in pieces of a byte takes no object for each", async () => {
+  const pieces = 100_000;
+  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+  const writer = writable.getWriter();
+  const answer = read(new Room({ totalBytes: 8 * 1024 * KIB }), readable);
+  await writer.write(Buffer.from('"'));
+  Bun.gc(true);
+  const before = heapStats().objectCount;
+  for (let at = 0; at < pieces; at += 1) await writer.write(Buffer.from("x"));
+  Bun.gc(true);
+  expect(heapStats().objectCount - before).toBeLessThan(pieces / 10);
+  await writer.write(Buffer.from('"'));
+  await writer.close();
+  expect(((await answer) as JsonBody).value).toBe("x".repeat(pieces));
 });
