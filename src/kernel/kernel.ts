@@ -23,13 +23,9 @@ import {
   type SpilledFrame,
   type SupervisorFrame,
 } from "./protocol.ts";
+import { describeExit, startFailure } from "./sandbox-exit.ts";
 import { BUNDLE_HASH, renderPayload } from "./source.ts";
 import { WorkspaceFiles } from "./workspace-files.ts";
-
-/** What an engine says of a process that got SIGKILL, as from the system for want of memory. */
-const KILLED = 137;
-const STARVED =
-  "Python was killed, mostly for want of memory: give it more by MCP_BRIDGE_MEMORY or --memory.";
 
 /** How an execution ended on the wire: the kernel's word, or the news that it is gone. */
 export type ExecutionEnd =
@@ -362,12 +358,7 @@ class FrameKernel implements Kernel {
     this.#synced();
     this.#inputTaken?.resolve(false);
     this.#asks.fail(reason);
-    this.#hello.reject(
-      new BridgeError("KERNEL_START_FAILED", `the sandbox did not start: ${reason}`, {
-        hint: `${exit?.code === KILLED ? STARVED : "Try again."} If that fails too, "sandpy doctor" starts a sandbox as the bridge does and says what is wrong.`,
-        data: { exitCode: exit?.code ?? null, stderr: exit?.stderr ?? "" },
-      }),
-    );
+    this.#hello.reject(startFailure(reason, exit));
     this.#settle({ kind: "ended", reason });
     this.#options.events.onEnded(reason, cause);
   }
@@ -382,13 +373,6 @@ function isSameList(some: readonly ServerName[], others: readonly ServerName[]):
         return one.name === other?.name && one.alias === other.alias && one.description === other.description;
       }))
   );
-}
-
-/** The supervisor says why it ends: where neither a code nor a word is known, it was not its own doing. */
-function describeExit({ code, stderr }: SandboxExit): string {
-  if (code === null && stderr === "") return "it was killed";
-  const how = code === null ? "it ended" : `it ended with code ${code}`;
-  return stderr === "" ? how : `${how}: ${stderr}`;
 }
 
 function refusedCell(id: number): DoneFrame {
