@@ -22,6 +22,8 @@ export interface ProcessIdentity {
 export interface OwnIdentity extends ProcessIdentity {
   readonly bootId: string;
   readonly namespace: string;
+  /** `where` as earlier versions wrote it, without the machine's id: other machines of this name have the same. */
+  readonly whereByName: string;
 }
 
 /** What can be said of a process from here: that it runs, that it has ended, or nothing, since we would not see it. */
@@ -40,7 +42,8 @@ function describe(): OwnIdentity {
   const namespace = readNamespace();
   return {
     pid: process.pid,
-    where: digest(`${hostname()}\0${namespace}`),
+    where: digestPlace(hostname(), namespace, readMachineId()),
+    whereByName: digestPlace(hostname(), namespace, ""),
     boot: bootId === "" ? "0".repeat(DIGITS) : digest(bootId),
     started: readStart(process.pid) ?? "",
     bootId,
@@ -48,10 +51,16 @@ function describe(): OwnIdentity {
   };
 }
 
+/** `machineId` is "" where the system has none. It is nobody else's business, so it never stands alone. */
+export function digestPlace(host: string, namespace: string, machineId: string): string {
+  return digest([host, namespace, ...(machineId === "" ? [] : [machineId])].join("\0"));
+}
+
 /** What became of a process. Its number may be another's by now, and the machine may have been started anew since. */
 export function fateOf({ pid, where, boot, started }: ProcessIdentity): Fate {
   const us = ownIdentity();
-  if (where !== us.where) return "unknown";
+  // Of an earlier version it is known only from the boot that it was this machine.
+  if (where !== us.where && (where !== us.whereByName || boot !== us.boot)) return "unknown";
   if (boot !== us.boot) return "ended";
   const now = readStart(pid);
   // Processes of others can be hidden.
@@ -80,6 +89,12 @@ function readStart(pid: number): string | undefined {
   // The second field is the program's name in parentheses and may hold anything; the start time is the 22nd.
   const [state = "", ...fields] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return state === "Z" || state === "X" ? "" : fields[18];
+}
+
+/** Two machines can have one name, and all processes outside containers the same namespace. */
+function readMachineId(): string {
+  const id = readText("/etc/machine-id").trim() || readText("/var/lib/dbus/machine-id").trim();
+  return /^[0-9a-f]{32}$/.test(id) ? id : ""; // "uninitialized" at the first boot; other systems have none
 }
 
 function readNamespace(): string {

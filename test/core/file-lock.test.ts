@@ -10,10 +10,10 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir, uptime } from "node:os";
+import { hostname, tmpdir, uptime } from "node:os";
 import { dirname, join } from "node:path";
 import { removeDeadLock, withFileLock } from "../../src/core/file-lock.ts";
-import { ownIdentity, type ProcessIdentity } from "../../src/core/process-identity.ts";
+import { digestPlace, ownIdentity, type ProcessIdentity } from "../../src/core/process-identity.ts";
 
 function createPath(): Disposable & { readonly path: string } {
   const folder = mkdtempSync(join(tmpdir(), "sandpy-lock-"));
@@ -30,6 +30,18 @@ function holder({ heldS = 0, ...who }: Partial<ProcessIdentity> & { readonly hel
 function deadPid(): number {
   return Bun.spawnSync(["true"]).pid;
 }
+
+/** The same as an earlier version says it. */
+function byName(who: Partial<ProcessIdentity>): string {
+  return holder({ where: ownIdentity().whereByName, ...who });
+}
+
+/** Whether the system has an id of this machine; without one, its name is all there is. */
+const isMachineKnown =
+  existsSync("/etc/machine-id") && readFileSync("/etc/machine-id", "utf8").trim().length === 32;
+
+/** Of a machine that has our name and another id. */
+const OTHER_PLACE = digestPlace(hostname(), ownIdentity().namespace, "0123456789abcdef0123456789abcdef");
 
 function setAge(path: string, seconds: number): void {
   const then = Date.now() / 1000 - seconds;
@@ -62,6 +74,8 @@ test.each([
   ["whose holder has died", () => holder({ pid: deadPid() }), 0],
   ["HOST-12: whose holder's number is another process's by now", () => holder({ started: "1" }), 0],
   ["HOST-16: of before a reboot", () => holder({ boot: "00000001" }), 0],
+  ["of an earlier version whose holder has died", () => byName({ pid: deadPid() }), 0],
+  ["of an earlier version, of before a reboot a while ago", () => byName({ boot: "00000001" }), 130],
   ["that one has held for minutes", () => holder({ heldS: 130 }), 0],
   ["that is very old", () => holder({ where: "00000001" }), 600],
   ["that is half written since a while", () => "12:", 15],
@@ -77,7 +91,18 @@ test.each([
 
 test.each([
   ["another machine or container", () => holder({ pid: deadPid(), where: "00000001" }), 0],
+  ["another machine of the same name", () => holder({ where: OTHER_PLACE, boot: "00000001" }), 0],
+  ...(isMachineKnown
+    ? [
+        [
+          "an earlier version on another machine of the same name",
+          () => byName({ boot: "00000001" }),
+          0,
+        ] as const,
+      ]
+    : []),
   ["a process that lives", () => holder({}), 0],
+  ["an earlier version that lives", () => byName({}), 0],
   ["HOST-11: a process that lives, after the clock was set a day forward", () => holder({}), 86_400],
   ["HOST-11: a process that lives, after the clock was set a day back", () => holder({}), -86_400],
 ])("waits for a lock of %s, but not for ever", async (_case, text, ageS) => {
@@ -89,6 +114,13 @@ test.each([
 
   expect(await waiting.catch(({ code }: { code: string }) => code)).toBe("LIMIT_EXCEEDED");
   expect(existsSync(place.path)).toBe(true);
+});
+
+test.if(isMachineKnown)("tells machines of one name apart", () => {
+  const { where, whereByName, namespace } = ownIdentity();
+  const id = readFileSync("/etc/machine-id", "utf8").trim();
+  expect(where).toBe(digestPlace(hostname(), namespace, id));
+  expect(new Set([where, whereByName, OTHER_PLACE]).size).toBe(3);
 });
 
 test("leaves a dead lock to the one that is removing it, unless that one has died too", async () => {
