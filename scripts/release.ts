@@ -12,17 +12,6 @@ import { signAdHoc } from "./packaging/mac-signature.ts";
 import { renderSbom } from "./packaging/sbom.ts";
 import { archiveName, selectTargets, type Target } from "./packaging/targets.ts";
 
-const USAGE = `Builds what a release consists of, into dist/release/.
-
-  ./scripts/release                  all targets; refuses unless the commit is clean and has the tag of its version
-  ./scripts/release --snapshot       of whatever is here
-  --only TARGET[,TARGET]             some of the targets; then there may be no formula
-  --repository OWNER/NAME            where it will be published; otherwise what GITHUB_REPOSITORY says
-  --list                             only prints the targets, as JSON
-  --check                            only says whether this is a release
-  --notes                            only prints what CHANGELOG.md says of this version
-`;
-
 const ROOT = resolve(import.meta.dir, "..");
 const OUT = join(ROOT, "dist/release");
 const HOST_BINARY = join(ROOT, "dist", process.platform === "win32" ? "sandpy.exe" : "sandpy");
@@ -37,10 +26,8 @@ async function main(): Promise<number> {
       list: { type: "boolean", default: false },
       check: { type: "boolean", default: false },
       notes: { type: "boolean", default: false },
-      help: { type: "boolean", default: false },
     },
   });
-  if (values.help) return answer(USAGE);
   const targets = selectTargets(values.only.flatMap((names) => names.split(",")));
   if (values.list) return answer(`${JSON.stringify(targets.map(describe))}\n`);
   const release = loadRelease({

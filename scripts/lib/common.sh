@@ -13,6 +13,53 @@ fail() {
   exit 1
 }
 
+# usage: the comment at the head of the script that was started.
+usage() { awk 'NR > 1 { if (!/^#/) exit; sub(/^# ?/, ""); print }' "$0"; }
+
+usage_error() {
+  say "error: $*"
+  say ""
+  usage >&2
+  exit 2
+}
+
+# check_arguments KNOWN "$@": prints the usage where it is asked for, and refuses what is not known, before anything is
+# installed or begun. KNOWN: words and flags, those with "=" at the end that take a value; "*" for any word. The words that
+# were given are in WORDS, a space before each.
+check_arguments() {
+  local known=" $1 " argument name
+  WORDS=""
+  shift
+  while [ $# -gt 0 ]; do
+    argument=$1
+    name="${argument%%=*}"
+    shift
+    case "$argument" in
+      -h | --help)
+        usage
+        exit 0
+        ;;
+      -?*)
+        case "$known" in
+          *" $argument "*) continue ;;
+          *" $name= "*) ;;
+          *) usage_error "unknown flag \"$name\"" ;;
+        esac
+        case "$argument" in *=*) continue ;; esac
+        [ $# -gt 0 ] || usage_error "\"$name\" needs a value"
+        shift
+        ;;
+      *)
+        case "$known" in
+          *" $argument "* | *" * "*) ;;
+          *) usage_error "unknown \"$argument\"" ;;
+        esac
+        WORDS="$WORDS $argument"
+        ;;
+    esac
+  done
+}
+
 have() { command -v "$1" >/dev/null 2>&1; }
 
 # bounded SECONDS COMMAND…: like timeout(1), which macOS lacks. 124 when the time ran out.

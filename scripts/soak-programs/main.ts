@@ -19,12 +19,11 @@ async function main(): Promise<number> {
     },
   });
   const kind = positionals.join(" ");
-  if (kind !== "load" && kind !== "orphans") throw new Error(`no soak "${kind}"; there are: load, orphans`);
-  const [minutes, sessions, kills, seed] = (["minutes", "sessions", "kills", "seed"] as const).map((name) => {
-    const number = Number(values[name]);
-    if (number > 0) return number;
-    throw new Error(`--${name} is "${values[name]}": expected a number above 0`);
-  }) as [number, number, number, number];
+  if (kind !== "load" && kind !== "orphans") return refuse(`no soak "${kind}"; there are: load, orphans`);
+  const wrong = Object.entries(values).find(([, value]) => !(Number(value) > 0));
+  if (wrong !== undefined) return refuse(`--${wrong[0]} is "${wrong[1]}": expected a number above 0`);
+  const [minutes, sessions] = [Number(values.minutes), Number(values.sessions)];
+  const [kills, seed] = [Number(values.kills), Number(values.seed)];
   await using daemon = await ownDaemon();
   // What they share reads the way to the engine from the environment when it is loaded.
   if (daemon !== undefined) process.env["DOCKER_HOST"] = daemon.host;
@@ -34,6 +33,11 @@ async function main(): Promise<number> {
       : await (await import("./orphans.ts")).killBridges({ kills, seed, daemon });
   process.stdout.write(`${JSON.stringify(outcome, null, 1)}\n`);
   return outcome.faults.length === 0 ? 0 : 1;
+}
+
+function refuse(why: string): number {
+  process.stderr.write(`error: ${why}\n`);
+  return 2;
 }
 
 async function ownDaemon() {
