@@ -6,6 +6,7 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import { renderError, toBridgeError } from "../core/errors.ts";
+import { sizeOfJson } from "../core/json-size.ts";
 import type { Log } from "../core/log.ts";
 import { createShortId, currentRun, withinRun } from "../core/run-context.ts";
 import { type Span, type Tracing, traced } from "../core/tracing.ts";
@@ -28,8 +29,10 @@ import {
   type RunPythonInput,
   type RunPythonLimits,
 } from "./run-python.ts";
-import { type UnreadResults, waitForRoom } from "./unread-results.ts";
+import { type UnreadResults, unreadFault, waitForRoom } from "./unread-results.ts";
 
+/** Of one answer; there is not room for so much. */
+const MAX_COUNTED = 1024 ** 3;
 const LATE = "The run that this answers is over, or is answered by another request. Call run_python again.";
 
 /** What {@link createServer} needs beside the runner. */
@@ -72,10 +75,13 @@ export function createServer(runner: PythonRunner, options: ServerOptions): McpS
     const run = async (span?: Span) => {
       const answer = await runPython(runner, options, () => inputOf(options.defaults).parse(raw), context);
       if ("isError" in answer && answer.isError === true) span?.fail("tool_error");
-      if (!("structuredContent" in answer)) return answer;
+      const hold = (chars: number) => options.unread?.hold(context.mcpReq.id, chars) ?? true;
+      if (!("structuredContent" in answer)) {
+        // A question, which can be asked for again and again; its run goes on waiting.
+        return hold(sizeOfJson(answer, MAX_COUNTED)) ? answer : renderFailure(unreadFault(), options);
+      }
       const made = answer as ToolAnswer;
-      const isHeld = options.unread?.hold(context.mcpReq.id, charsOf(made)) ?? true;
-      return isHeld ? made : withoutImages(made);
+      return hold(charsOf(made)) ? made : withoutImages(made);
     };
     // Over HTTP the request has a name already; over stdio it gets one here.
     return withinRun({ requestId: currentRun().requestId ?? createShortId() }, () =>

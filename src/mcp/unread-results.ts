@@ -34,12 +34,17 @@ export async function waitForRoom(unread: UnreadResults, signal: AbortSignal): P
   try {
     await untilAborted(room, signal);
   } catch {
-    throw new BridgeError("SESSION_BUSY", "results of earlier calls wait to be read by the client", {
-      hint: "Read them, then call again.",
-    });
+    throw unreadFault();
   } finally {
     over.abort(); // a client that goes on to call and read nothing leaves nobody waiting
   }
+}
+
+/** The error for a call that would add to what its client has not read. */
+export function unreadFault(): BridgeError {
+  return new BridgeError("SESSION_BUSY", "results of earlier calls wait to be read by the client", {
+    hint: "Read them, then call again.",
+  });
 }
 
 interface Room {

@@ -254,3 +254,36 @@ test("EXH-19: with 64 MiB unread a caller is asked nothing more, and again when 
   await (await call(second, 2, "1")).text();
   expect(runs[2]?.join()).toContain("taken back");
 });
+
+test("NBR-12: with 64 MiB unread a caller gets no question once more, and its run still waits for the answer", async () => {
+  const connect: Connect = async () => ({
+    runner: {
+      run: async ({ peer }, signal) => {
+        const answer = await peer.request(QUESTION, signal);
+        return { ...NOTHING, stdout: `it said ${JSON.stringify(answer)}` };
+      },
+    },
+    close: async () => undefined,
+  });
+  await using world = startHttpWorld({ connect });
+  const method = "tools/call";
+  const headers = { "mcp-protocol-version": VERSION, "mcp-method": method, "mcp-name": "run_python" };
+  const call = (id: number, more: object) => {
+    const _meta = { ...META, "io.modelcontextprotocol/clientCapabilities": { sampling: {} } };
+    const params = { _meta, name: "run_python", arguments: { code: "1" }, ...more };
+    return send(world, ALICE, { id, method, params }, headers);
+  };
+  const asked = (await (await call(1, {})).json()) as {
+    result: { requestState: string; inputRequests: object };
+  };
+  const { requestState, inputRequests } = asked.result;
+  const unread: Response[] = [];
+  for (let id = 2; id < 14; id++) unread.push(await call(id, { requestState }));
+
+  const sizes = (await Promise.all(unread.map((answer) => answer.text()))).map(({ length }) => length);
+  expect(sizes.filter((size) => size < MIB).length).toBeGreaterThan(1);
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan((64 + 3 * 8) * MIB);
+  const [question = ""] = Object.keys(inputRequests);
+  const last = await call(20, { requestState, inputResponses: { [question]: { role: "user" } } });
+  expect(await last.text()).toContain("it said");
+});
