@@ -6,6 +6,7 @@ import ast
 import asyncio
 import importlib
 import json
+import os
 import re
 import sys
 import types
@@ -20,6 +21,7 @@ sys.modules.setdefault("_sandpy", package)
 codec = importlib.import_module("_sandpy.codec")
 docs = importlib.import_module("_sandpy.docs")
 relay = importlib.import_module("_sandpy.relay")
+watcher = importlib.import_module("_sandpy.watcher")
 pretty = importlib.import_module("_sandpy.pretty")
 render = importlib.import_module("_sandpy.render")
 interrupts = importlib.import_module("_sandpy.interrupts")
@@ -93,6 +95,45 @@ class Relay(unittest.TestCase):
         text = relay.Text("stdout", 1)
         self.assertEqual([text.decode(bytes([b])) for b in "\u20ac".encode()], ["", "", "\u20ac"])
         self.assertEqual(text.decode(b"\xe2", final=True), "\ufffd")
+
+
+class Pipes(unittest.TestCase):
+    def setUp(self) -> None:
+        self.reader, self.writer = os.pipe()
+        os.set_blocking(self.writer, False)
+        self.addCleanup(os.close, self.reader)
+
+    def test_queues_short_pieces_as_one_and_long_ones_as_they_are(self) -> None:
+        queue = relay.Queue(self.writer)
+        long = b"x" * (3 * relay.SHORT)
+        queue.put(b"\n", b"short", b"\n")
+        self.assertEqual(list(map(len, queue.parts)), [7])
+        queue.put(b"<", long, b">")
+        self.assertEqual(list(map(len, queue.parts)), [7, 1, len(long), 1])
+        received = b""
+        while queue.size:
+            queue.flush()  # the pipe takes a part of it each time
+            received += os.read(self.reader, len(long))
+        os.close(self.writer)
+        self.assertEqual(received + os.read(self.reader, len(long)), b"\nshort\n<" + long + b">")
+        self.assertFalse(queue.parts)
+
+    def test_sees_at_a_glance_what_can_be_read_or_has_ended(self) -> None:
+        has_news = watcher.glance(self.reader)
+        self.assertFalse(has_news())
+        os.write(self.writer, b"x")
+        self.assertTrue(has_news())
+        os.read(self.reader, 1)
+        self.assertFalse(has_news())
+        os.close(self.writer)
+        self.assertTrue(has_news())
+
+    def test_takes_for_news_what_is_other_than_the_last_time(self) -> None:
+        self.addCleanup(os.close, self.writer)
+        watch = watcher.Watcher(lambda: None)
+        kernel = object()
+        told = [watch.is_news(*each) for each in ((kernel, True), (kernel, True), (kernel, False), (object(), False))]
+        self.assertEqual(told, [True, False, True, True])
 
 
 class Render(unittest.TestCase):
