@@ -1,9 +1,10 @@
 import { randomInt } from "node:crypto";
 import { type BridgeEvents, createSessionRef, type SessionRef } from "../core/bridge-events.ts";
 import { BridgeError } from "../core/errors.ts";
+import { IdleWatch } from "../core/idle-watch.ts";
 import { untilAborted } from "../core/lifecycle.ts";
 import type { Log } from "../core/log.ts";
-import { outsideRuns, type RunContext, withinRun } from "../core/run-context.ts";
+import { type RunContext, withinRun } from "../core/run-context.ts";
 import type { Tracing } from "../core/tracing.ts";
 import type { HostMemory } from "../kernel/host-memory.ts";
 import type { HostSessions } from "../kernel/host-sessions.ts";
@@ -83,8 +84,7 @@ class PythonSession implements Session {
   #lastId = 0;
   /** Of the execution whose turn it is. */
   #interruptor: AbortController | undefined;
-  #idleTimer: ReturnType<typeof setTimeout> | undefined;
-  #idleSince = 0;
+  readonly #idle: IdleWatch;
   #closing: Promise<void> | undefined;
 
   constructor(options: SessionOptions) {
@@ -101,6 +101,11 @@ class PythonSession implements Session {
       limit: () => this.#callLimit(),
     });
     this.#late = new CapturedOutput(options.maxOutputChars);
+    this.#idle = new IdleWatch({
+      idleMs: options.idleTimeoutMs,
+      isIdle: () => this.#kernel !== undefined && this.#interruptor === undefined,
+      onIdle: () => void this.#stopIdle(),
+    });
     this.#reporter.emit({ kind: "session-opened" });
   }
 
@@ -164,7 +169,7 @@ class PythonSession implements Session {
   async #stop(): Promise<void> {
     this.#isClosed = true;
     for (const stop of this.#stops) stop.abort();
-    clearTimeout(this.#idleTimer);
+    this.#idle.stop();
     // Also where a process died in the last execution: what it wrote is still there.
     if (this.#cell === undefined) await this.#keepFiles();
     await this.#kernel?.close();
@@ -190,7 +195,7 @@ class PythonSession implements Session {
       return outcome;
     } finally {
       this.#interruptor = undefined;
-      this.#watchIdle();
+      this.#idle.touch();
     }
   }
 
@@ -346,25 +351,6 @@ class PythonSession implements Session {
     return this.#cell?.callLimit ?? new TimeLimit(this.#options.backgroundBudgetMs);
   }
 
-  #watchIdle(): void {
-    this.#idleSince = performance.now();
-    this.#idleTimer ??= this.#lookIn(this.#options.idleTimeoutMs);
-  }
-
-  /** A timer for each execution would cost more than it is worth: this one looks when the last one was. */
-  #lookIn(ms: number): ReturnType<typeof setTimeout> | undefined {
-    if (this.#isClosed) return undefined;
-    return outsideRuns(() => setTimeout(() => this.#lookWhetherIdle(), ms)).unref();
-  }
-
-  #lookWhetherIdle(): void {
-    this.#idleTimer = undefined;
-    if (this.#kernel === undefined || this.#interruptor !== undefined) return; // the next execution's end looks
-    const leftMs = this.#idleSince + this.#options.idleTimeoutMs - performance.now();
-    if (leftMs > 0) this.#idleTimer = this.#lookIn(leftMs);
-    else void this.#stopIdle(this.#kernel);
-  }
-
   /** Has the files of `/projects` kept that nobody has been told about yet. */
   async #keepFiles(): Promise<void> {
     if ((await this.#kernel?.sync(SYNC_DEADLINE_MS)) !== false) return;
@@ -376,11 +362,12 @@ class PythonSession implements Session {
     );
   }
 
-  async #stopIdle(kernel: Kernel): Promise<void> {
-    const since = this.#idleSince;
+  async #stopIdle(): Promise<void> {
+    const kernel = this.#kernel;
+    const { usedAt } = this.#idle;
     await this.#keepFiles();
     // An execution may have come meanwhile.
-    if (this.#kernel !== kernel || this.#interruptor !== undefined || this.#idleSince !== since) return;
+    if (this.#kernel !== kernel || this.#interruptor !== undefined || this.#idle.usedAt !== usedAt) return;
     if (this.#hasState) this.#notes.push(idleNote(this.#options.idleTimeoutMs));
     this.#discard();
   }

@@ -1,4 +1,5 @@
 import { BridgeError, toBridgeError } from "../core/errors.ts";
+import { IdleWatch } from "../core/idle-watch.ts";
 import type { Log } from "../core/log.ts";
 import { outsideRuns } from "../core/run-context.ts";
 import type { ServerDefinition } from "../discovery/server-definition.ts";
@@ -46,14 +47,21 @@ export class ServerSlot {
   /** Since its process was started, or was to be, somebody used it who may use it again. */
   #isWanted = false;
   #isDropped = false;
-  #idleTimer: ReturnType<typeof setTimeout> | undefined;
-  #idleSince = 0;
+  readonly #idle: IdleWatch;
   #failures = 0;
   #lastFailure: { readonly error: BridgeError; readonly at: number } | undefined;
 
   constructor(definition: ServerDefinition, options: SlotOptions) {
     this.definition = definition;
     this.#options = options;
+    this.#idle = new IdleWatch({
+      idleMs: options.idleMs,
+      isIdle: () => this.#isIdle,
+      onIdle: () => {
+        options.log.info("stopping server, which is idle", { server: this.definition.name });
+        void this.#stopIdle();
+      },
+    });
   }
 
   get live(): LiveServer | undefined {
@@ -103,7 +111,7 @@ export class ServerSlot {
   /** Lets go of the server at once: it is not used any more. */
   drop(): void {
     this.#isDropped = true;
-    clearTimeout(this.#idleTimer);
+    this.#idle.stop();
     const live = this.#live;
     this.#live = undefined;
     void live?.connection.close().catch(() => undefined); // it is not ours any more
@@ -111,7 +119,7 @@ export class ServerSlot {
 
   /** Resolves when no start is under way, nor a stop. The connection is for the pool to close. */
   async settle(): Promise<void> {
-    clearTimeout(this.#idleTimer);
+    this.#idle.stop();
     await this.#starting?.catch(() => undefined); // who wanted it hears of it
     await this.#stopping;
   }
@@ -175,33 +183,17 @@ export class ServerSlot {
   }
 
   #watchIdle(): void {
-    if (this.callers.count > 0 || this.#live === undefined) return;
-    this.#idleSince = performance.now();
-    this.#idleTimer ??= this.#lookIn(this.#options.idleMs);
+    if (this.#isIdle) this.#idle.touch();
   }
 
-  /** A timer for each use would cost more than it is worth: this one looks when the last use was. */
-  #lookIn(ms: number): ReturnType<typeof setTimeout> {
-    return outsideRuns(() => setTimeout(() => this.#lookWhetherIdle(), ms)).unref();
-  }
-
-  #lookWhetherIdle(): void {
-    this.#idleTimer = undefined;
-    if (this.callers.count > 0 || this.#live === undefined) return; // its last user looks
-    const leftMs = this.#idleSince + this.#options.idleMs - performance.now();
-    if (leftMs > 0) {
-      this.#idleTimer = this.#lookIn(leftMs);
-      return;
-    }
-    this.#options.log.info("stopping server, which is idle", { server: this.definition.name });
-    void this.#stopIdle();
+  get #isIdle(): boolean {
+    return this.callers.count === 0 && this.#live !== undefined;
   }
 
   async #stopIdle(): Promise<void> {
     const live = this.#live;
     if (this.callers.count > 0 || live === undefined) return;
-    clearTimeout(this.#idleTimer);
-    this.#idleTimer = undefined;
+    this.#idle.cancel();
     this.#live = undefined;
     this.#isWanted = false;
     const stopping = live.connection.close().catch(() => undefined); // it is not used again in any case
