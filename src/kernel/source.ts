@@ -43,6 +43,7 @@ import parts from "../../sandbox/kernel/parts.py" with { type: "text" };
 import picture from "../../sandbox/kernel/picture.py" with { type: "text" };
 import pretty from "../../sandbox/kernel/pretty.py" with { type: "text" };
 import processes from "../../sandbox/kernel/process.py" with { type: "text" };
+import program from "../../sandbox/kernel/program.py" with { type: "text" };
 import projects from "../../sandbox/kernel/projects.py" with { type: "text" };
 import rehearsal from "../../sandbox/kernel/rehearsal.py" with { type: "text" };
 import relay from "../../sandbox/kernel/relay.py" with { type: "text" };
@@ -120,6 +121,7 @@ const FILES: Readonly<Record<string, string>> = {
   "pretty.py": pretty,
   "process.py": processes,
   "notebook.py": notebook,
+  "program.py": program,
   "projects.py": projects,
   "rehearsal.py": rehearsal,
   "relay.py": relay,

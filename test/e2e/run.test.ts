@@ -72,6 +72,13 @@ describe("sandpy run", () => {
     expect(result).toMatchObject({ code: 0, stdout: "['a', '--b'] True\n" });
   });
 
+  test("waits for threads that are no daemons, and runs what atexit was given", async () => {
+    const code =
+      "import atexit, threading\ngate = threading.Event()\ndef late():\n    gate.wait()\n    print('late')\n" +
+      "threading.Thread(target=late).start()\natexit.register(print, 'exit')\nprint('main')\ngate.set()\nraise SystemExit(3)";
+    expect(await runCode(code)).toMatchObject({ code: 3, stdout: "main\nlate\nexit\n", stderr: "" });
+  });
+
   test("does not print the value of a last expression: a script has none", async () => {
     expect(await runCode("1 + 1")).toMatchObject({ code: 0, stdout: "" });
   });

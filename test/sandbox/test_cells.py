@@ -83,6 +83,35 @@ class Namespace(Shared):
         outcome = self.run_cell(code, argv=["-c"], filename="<string>", env={"TOKEN": "a=\u00fc", "TZ": "XYZ-3"})
         self.assertEqual(outcome.result, "('a=\u00fc', 'a=\u00fc', 'XYZ')")
 
+    def test_ends_a_program_as_python_does(self) -> None:
+        late = (
+            "import atexit, sys, threading, time\ngate = threading.Event()\n"
+            "def late():\n    gate.wait()\n    time.sleep(0.1)\n    print('late')\n"
+        )
+        start = (
+            f"{late}threading.Thread(target=late).start()\natexit.register(print, 'exit')\nprint('main')\ngate.set()\n"
+        )
+        for code, status in (("1", "ok"), ("sys.exit(3)", "exit"), ("boom", "error")):
+            with self.subTest(code=code), Sandbox() as sandbox:
+                outcome = sandbox.run(start + code, argv=["-c"], filename="<string>")
+                self.assertEqual((outcome.status, outcome.stdout), (status, "main\nlate\nexit\n"), outcome)
+                self.assertEqual(outcome.exit_code, 3 if status == "exit" else None)
+        pool = "gate.set()\nfrom concurrent.futures import ThreadPoolExecutor\nThreadPoolExecutor().submit(late)\n"
+        with Sandbox() as sandbox:
+            self.assertEqual(sandbox.run(late + pool, argv=["-c"], filename="<string>").stdout, "late\n")
+        with Sandbox() as sandbox:
+            endless = start.replace("gate.set()\n", "")
+            self.assertEqual(sandbox.run(endless).stdout, "main\n")  # a session goes on
+
+    def test_interrupts_a_program_that_does_not_end(self) -> None:
+        for end in ("threading.Thread(target=wait).start()", "atexit.register(wait)"):
+            with self.subTest(end=end), Sandbox() as sandbox:
+                code = f"import atexit, threading, time\ndef wait():\n    print('waits', flush=True)\n    time.sleep(30)\n{end}\n"
+                number = sandbox.start(code, argv=["-c"], filename="<string>")
+                sandbox.output_until("waits")
+                sandbox.interrupt(number)
+                self.assertEqual(sandbox.finish(number).status, "interrupted")
+
     def test_keeps_all_the_text_of_the_code(self) -> None:
         code = 's = \'\u2028\u00e9\U0001f600 \\n """ \\0\'\nlen(s), ord(s[0])'
         self.assertEqual(self.value(code), "(11, 8232)")
