@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import sys
 
 from .foreign import INSTALLER
 from .names import Names
@@ -20,6 +21,7 @@ TOO_MANY = (
     "at once, such as ThreadPoolExecutor(16)"
 )
 NO_USER_FILES = "the user's files are not in the sandbox: reach them through an MCP server that has them"
+NO_FILES_OF_PROGRAM = "a program has no files of yours but those that `sandpy run --in` and `--mount` name"
 PLACES = "/workspace, /tmp and /projects"
 
 _users_path = re.compile(r"/(home|Users|root|mnt|media|Volumes)/|~|[A-Za-z]:[\\/]")
@@ -52,14 +54,16 @@ def missing_file(error: Any, found: re.Match[str], names: Names) -> str:
         return ""
     if name in _commands:
         return f"the sandbox has no {name}, and no network"
+    is_program = sys.argv[:1] != [""]  # which `sandpy run` gives it
+    no_files = NO_FILES_OF_PROGRAM if is_program else NO_USER_FILES
     if _users_path.match(name):
-        return f"{NO_USER_FILES}; only {PLACES} can be written"
+        return f"{no_files}; only {PLACES} can be written"
     if name.startswith("projects/"):
         return f"did you mean {'/' + name!r}? A path without / begins in {os.getcwd()}"
     folder = os.path.dirname(os.path.abspath(name))
     if folder.startswith(_places) and not os.path.isdir(folder):
-        return f"there is no folder {folder!r}: os.makedirs({folder!r}) makes it; {NO_USER_FILES}"
-    return ""
+        return f"there is no folder {folder!r}: os.makedirs({folder!r}) makes it; {no_files}"
+    return no_files if is_program else ""
 
 
 def read_only(error: Any, found: re.Match[str], names: Names) -> str:

@@ -148,6 +148,12 @@ class Advice(unittest.TestCase):
             text = sandbox.run("await runtime.call_tool('fx', 'send-it', {'to': 'wrong'})").error["traceback"]
             self.assertIn("[hint] see `await runtime.query_tool_docs('fx', 'send-it')`\n", text)
 
+    def test_says_which_files_a_program_has(self) -> None:
+        for path in ("data.csv", "/home/me/data.csv", "/tmp/no-such-folder/data.csv"):
+            with self.subTest(path=path), Sandbox() as sandbox:
+                outcome = sandbox.run(f"open({path!r})", argv=["job.py"], filename="/workspace/job.py")
+                self.assertIn("a program has no files of yours but those that `sandpy run --in`", outcome.error["traceback"])
+
     def test_says_why_the_data_of_a_text_show_nothing(self) -> None:
         note = "`.data` is None, since the text of this result is no JSON; `.text` has it\n"
         self.sandbox.run("r = await mcp_fx.bare()\nclass Other: data = None")
