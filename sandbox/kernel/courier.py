@@ -21,6 +21,7 @@ _to_text = binascii.b2a_base64
 _now = time.monotonic
 
 PIECE_BYTES = 3 * 1024 * 1024
+PROBE_BYTES = 1024  # the host says at a file's first piece whether it keeps it
 TOO_LONG = "/projects took too long"
 MAX_NOTES = 5
 MARK, MAX_DIGITS = ".conflict-", 2
@@ -39,6 +40,7 @@ class Courier:
         self.notes: list[str] = []
         self.refused: dict[str, list[int]] = {}
         self.has_sent = False
+        self.is_full = False  # the host refused the file before
         self.parted: dict[str, str] = {}  # what copies that are on their way are copies of
 
     def send_small(self, handle: int, path: str, total: int) -> Any:
@@ -55,7 +57,9 @@ class Courier:
         """Sends what a file holds piece by piece; None where it became shorter meanwhile."""
         done = 0
         while True:
-            data = _read(handle, min(PIECE_BYTES, total - done))
+            # Links and holes make gigabytes of one file: where one had no room, others mostly have none.
+            most = PROBE_BYTES if self.is_full and not done else PIECE_BYTES
+            data = _read(handle, min(most, total - done))
             if not data:
                 return None
             answer = self.ask("project_write", self.piece(path, done, total, data), deadline)

@@ -18,7 +18,8 @@ NO_NETWORK = "the sandbox has no network; what is outside is reached through the
 NOBODY = f"nothing listens there: localhost is the sandbox itself; {NO_NETWORK}"
 TOO_MANY = (
     "the sandbox has room for no more processes and threads (MCP_BRIDGE_PIDS): wait for those that run, and use fewer "
-    "at once, such as ThreadPoolExecutor(16)"
+    "at once, such as ThreadPoolExecutor(16); os.kill(-1, 9) ends processes that are left behind, os._exit(1) "
+    "threads, and with them this Python"
 )
 NO_USER_FILES = "the user's files are not in the sandbox: reach them through an MCP server that has them"
 NO_FILES_OF_PROGRAM = "a program has no files of yours but those that `sandpy run --in` and `--mount` name"

@@ -177,7 +177,7 @@ class Mirror(Courier):
     def keep_all(self, paths: list[str], deadline: float, again: bool) -> list[str]:
         """Sends files. With `again`, those that are refused are to be tried once more: they are returned, and nothing is said
         yet."""
-        refused = []
+        refused, self.is_full = [], False
         under_way: deque[tuple[str, list[int], Any]] = deque()
 
         def settle() -> None:
@@ -244,8 +244,9 @@ class Mirror(Courier):
         except MCPTimeoutError:
             raise
         except (MCPError, MemoryStoreError) as error:
+            self.is_full = isinstance(error, MemoryStoreError)
             if not again:
-                if isinstance(error, MemoryStoreError):
+                if self.is_full:
                     self.refused[path] = how
                 self.note(path, str(error))
             return not again

@@ -256,6 +256,26 @@ class Mirrors(unittest.TestCase):
         self.mirror.send(SECONDS)
         self.assertEqual(self.host.count, 41)
 
+    def test_sends_little_of_what_there_is_no_room_for(self) -> None:
+        sent = []
+
+        def refuse(method: str, params: dict[str, Any]) -> None:
+            if method == "project_write":
+                sent.append(len(base64.b64decode(params["data"])))
+                message = "there is no room"
+                raise mirror.MemoryStoreError(message)
+
+        self.host.meanwhile = refuse
+        (self.folder / "first").write_bytes(bytes(200_000))
+        for number in range(50):
+            os.link(self.folder / "first", self.folder / f"f{number}")
+        self.assertIn("there is no room", self.mirror.send(SECONDS))
+        self.assertEqual(sent, [200_000, *[courier.PROBE_BYTES] * 50])
+        self.host.meanwhile = lambda method, params: None
+        (self.folder / "first").touch()  # they are one file: all have changed
+        self.assertEqual(self.mirror.send(SECONDS), "")
+        self.assertEqual(len(self.host.files), 51)
+
     def test_waits_for_nobody_beyond_its_time(self) -> None:
         for number in range(40):
             (self.folder / f"f{number}").write_text(f"{number}")
