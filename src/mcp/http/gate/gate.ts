@@ -5,7 +5,10 @@ import { type ConnectionLimits, sourceOf } from "./limits.ts";
 
 /** The head of a first request has so long to arrive. */
 const HEAD_S = 10;
-/** Where the server behind is, and from where it is spoken to: programs of this machine have other addresses as well. */
+/**
+ * Where the server behind is, and from where it is spoken to: programs of this machine have other addresses as well. A unix
+ * socket would keep other users out, but there Bun (1.4.5) minds no `server.timeout`, and would cut calls that are quiet.
+ */
 const LOOPBACK = "127.0.0.1";
 const SAY_AGAIN_MS = 60_000;
 const LAST_WORDS_MS = 1000;
