@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 INSTALLER = re.compile(r"\b(pip3?|uv|conda|apt|apt-get|apk)\b.*\b(install|add)\b")
 _magic = re.compile(r"(%{1,2}[a-z_]{2,}|![a-z./])", re.IGNORECASE)
 _script = re.compile(r"(const|let|var)\s+[\w{[]")
+_name = re.compile(r"(?:^|[(,])\s*([a-z]+)\s*=(?!=)|\w\.([a-z]+)(?=\()")
 _entity = re.compile(r"&(lt|gt|amp|quot|apos|#0?39|#x27);")
 _text = re.compile(r"'[^']*'|\"[^\"]*\"")
 _fences = ("```", "~~~")
@@ -50,6 +51,8 @@ def foreign_line(error: Any, found: re.Match[str], names: Names) -> str:
     script = _script.match(line)
     if script:
         return f"this is Python: leave out `{script[1]}`"
+    for word in filter(load("keyword").iskeyword, (each[1] or each[2] for each in _name.finditer(_text.sub("", line)))):
+        return f"`{word}` is a word of Python's own: write `{word}_`, also for tools and their arguments"
     if _entity.search(_text.sub("", line)):
         return 'the code is escaped for HTML: send <, >, & and quotes as they are, not as in "&lt;"'
     name = error.filename or ""
