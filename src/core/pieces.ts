@@ -1,4 +1,4 @@
-/** In memory a piece of a few bytes takes hundreds. */
+/** So many are held as they came: in memory a piece of a few bytes takes hundreds. */
 const MAX_LOOSE = 1024;
 
 /** Holds what comes in pieces, however small they are, in little more memory than the whole takes. */
