@@ -1,7 +1,7 @@
 import { describe, expect, jest, test } from "bun:test";
 import { parseExactJson } from "../../src/core/exact-json.ts";
 import type { Script } from "../fixtures/servers/scripted-server.ts";
-import { createJournal, createRig, faultOf, type Rig, scripted, soon, until } from "./harness.ts";
+import { createJournal, createRig, faultOf, type Rig, scripted, soon, soonAfter, until } from "./harness.ts";
 
 const RESTART = "It is started again on its next use; what it kept in memory is lost.";
 const MAY_HAVE_RUN = "The call may have taken effect.";
@@ -142,7 +142,8 @@ describe("a call", () => {
     await using rig = createFx({ tools: { mute: { mute: true } }, journal: journal.path });
     await rig.upstream.connect("fx", soon());
 
-    const fault = await faultOf(call(rig, "mute", {}, AbortSignal.timeout(200)));
+    const isAsked = () => journal.lines().some((line) => line.includes("tools/call"));
+    const fault = await faultOf(call(rig, "mute", {}, soonAfter(isAsked, 100)));
 
     expect(fault).toEqual({
       code: "UPSTREAM_TIMEOUT",
