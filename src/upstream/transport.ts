@@ -23,6 +23,7 @@ import { UnaskedLimit } from "./unasked-limit.ts";
 const MAX_UNREAD_BYTES = 64 * 1024 ** 2;
 /** What a waiting message costs beside its bytes. */
 const MESSAGE_COST_BYTES = 8192;
+/** Without an answer between them: a program that says no more than this is no server. */
 const MAX_BAD_LINES = 1000;
 const MAX_QUOTE = 200;
 const EXIT_AFTER_EOF_MS = 1000;
@@ -215,8 +216,9 @@ export class StdioTransport implements Transport {
     }
     if (parsed === undefined) {
       this.#badLines += 1;
+      const isFirst = this.#lastBadLine === undefined;
       this.#lastBadLine = excerpt(trimmed, this.#options.mask, MAX_QUOTE);
-      if (this.#badLines === 1) this.#options.onBadLine(this.#lastBadLine);
+      if (isFirst) this.#options.onBadLine(this.#lastBadLine);
       if (this.#badLines > MAX_BAD_LINES) {
         const quote = JSON.stringify(this.#lastBadLine);
         this.#fail(
@@ -233,6 +235,7 @@ export class StdioTransport implements Transport {
     const answers = messages.filter((message) => !("method" in message)).length;
     const isAsked = answers > 0 && this.#owed > 0;
     this.#owed = Math.max(0, this.#owed - answers);
+    if (isAsked) this.#badLines = 0;
     return isAsked;
   }
 

@@ -132,6 +132,14 @@ describe("a server that prints to stdout", () => {
     expect(rig.logged.filter((line) => line.startsWith("WARNING")).length).toBeLessThanOrEqual(1);
   });
 
+  test("UPS-3: is kept, however much it has printed by and by, while it answers", async () => {
+    await using rig = createRig([scripted("fx", { tools: { t: { chatter: 400 } } })]);
+    for (let call = 0; call < 4; call++)
+      await rig.upstream.callTool({ server: "fx", tool: "t", arguments: {} }, soon());
+
+    expect(rig.logged.filter((line) => line.startsWith("WARNING"))).toHaveLength(1);
+  });
+
   test("is given up when it prints nothing else", async () => {
     await using rig = createRig([scripted("fx", { stdout: "chatter\n".repeat(1001) })]);
 
