@@ -70,6 +70,16 @@ async function check(keys: readonly string[]): Promise<void> {
 
 test("KEP-1: keys that look alike never share a file, and none leaves the folder", () => check(ALIKE));
 
+test.each(["con", "PRN", "aux", "nul.txt", "com1", "lpt9.x"])(
+  "KEP-1: the file of the key %s is no device where a folder is shared with Windows",
+  async (key) => {
+    using state = createStateDir();
+    await save(openSession(state.path), key, 1);
+    const [name = ""] = readdirSync(state.memories);
+    expect(name.split(".")[0]).not.toBe(key.split(".")[0]);
+  },
+);
+
 test("no keys ever share a file", async () => {
   const key = fc.oneof(
     fc.string({ minLength: 1, maxLength: 40, unit: "binary" }),
