@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
-import { type FileTally, readJunit, sumOf } from "./lib/junit.ts";
+import { type FileTally, notRunAgain, readJunit, sumOf } from "./lib/junit.ts";
 
 /**
  * Counts what the steps of `scripts/test` did, from the runners' own reports.
@@ -29,6 +29,8 @@ interface Step {
   readonly report: string;
 }
 
+/** How `bun test` ends where tests failed. */
+const EXIT_FAILED = 1;
 /** More than these in one step are no chance. */
 const FEW = 3;
 
@@ -101,16 +103,21 @@ function tallyAgain(step: Step, again: Step, chancy: string[]): Tally {
   const repeated = readTally(again);
   if (repeated.passed === 0) return readTally(step);
   const files = new Map(readJunit(readFileSync(step.report, "utf8")));
+  const problems = step.exit === EXIT_FAILED ? [] : [`exit code ${step.exit} of the first run`];
   for (const [name, tally] of readJunit(readFileSync(again.report, "utf8"))) {
-    const titles = files.get(name)?.failed ?? ["its file did not load"];
+    const first = files.get(name);
+    const left = first === undefined ? [] : notRunAgain(first, tally);
+    problems.push(...left.map((title) => `${name}: ${title}: failed, and was not run again`));
+    const others = new Set([...tally.failed, ...left]);
     chancy.push(
-      ...titles
-        .filter((title) => !tally.failed.includes(title))
+      ...(first?.failed ?? ["its file did not load"])
+        .filter((title) => !others.has(title))
         .map((title) => `    ${step.name}: ${name}: ${title}`),
     );
     files.set(name, tally);
   }
-  return tallyOf(step.kind, files, again.exit);
+  const sums = tallyOf(step.kind, files, again.exit);
+  return { ...sums, problems: [...sums.problems, ...problems] };
 }
 
 function tallyOf(kind: string, files: ReadonlyMap<string, FileTally>, exit: number): Tally {

@@ -9,13 +9,19 @@ const SOURCES: Readonly<Record<string, string>> = {
   "good.test.ts": `test("a < b & c", () => {}); test.skip("later", () => {});`,
   "chancy.test.ts": `test("steady", () => {});
     describe("with <few>", () => test("by chance", () => { expect(process.env["RUN"]).toBe("2"); }));`,
+  "fleeting.test.ts": `test("steady", () => {});
+    test.skipIf(process.env["RUN"] === "2")("once", () => { expect(1).toBe(2); });`,
+  "dying.test.ts": `beforeAll(() => { if (process.env["RUN"] === "1") throw new Error("no engine"); }); test("then", () => {});`,
   "bad.test.ts": `test("never", () => { expect(1).toBe(2); }); test("hangs", () => new Promise(() => {}), 50);`,
   "unloadable.test.ts": `import "./nowhere.ts"; test("unseen", () => {});`,
 };
 const folder = mkdtempSync(join(tmpdir(), "sandpy-report-"));
 beforeAll(() => {
   for (const [name, source] of Object.entries(SOURCES))
-    writeFileSync(join(folder, name), `import { describe, expect, test } from "bun:test";\n${source}`);
+    writeFileSync(
+      join(folder, name),
+      `import { beforeAll, describe, expect, test } from "bun:test";\n${source}`,
+    );
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -96,6 +102,35 @@ test("counts as failed what failed twice", async () => {
   expect([code, stdout.endsWith("\n3 passed, 2 failed\n")]).toEqual([1, true]);
   expect(stdout).toContain("by chance");
   expect(stdout).not.toContain("> never");
+});
+
+test("counts as failed what failed, and was skipped when it was to run again", async () => {
+  const steps = [
+    await step("bun:good.test.ts,fleeting.test.ts", "skip.xml", "1"),
+    await step("again:fleeting.test.ts", "skip.xml.again", "2"),
+  ];
+  const { code, stdout } = await sum(steps);
+  expect([code, stdout.endsWith("\n2 passed, 1 failed\n")]).toEqual([1, true]);
+  expect(stdout).toContain("fleeting.test.ts:  > once: failed, and was not run again");
+  expect(stdout).not.toContain("passed only");
+});
+
+test("counts the tests of a file whose set-up failed by chance", async () => {
+  const steps = [
+    await step("bun:good.test.ts,dying.test.ts", "dying.xml", "1"),
+    await step("again:dying.test.ts", "dying.xml.again", "2"),
+  ];
+  const { code, stdout } = await sum(steps);
+  expect([code, stdout.endsWith("\n2 passed, 0 failed\n")]).toEqual([0, true]);
+  expect(stdout).toContain("dying.test.ts:  > (unnamed)");
+});
+
+test("counts as failed a first run that was killed, though its tests pass when run again", async () => {
+  const first = await step("bun:good.test.ts,chancy.test.ts", "killed.xml", "1");
+  const again = await step("again:chancy.test.ts", "killed.xml.again", "2");
+  const { code, stdout } = await sum([first.replace("\t1\t1\t", "\t139\t1\t"), again]);
+  expect([code, stdout.endsWith("\n3 passed, 1 failed\n")]).toEqual([1, true]);
+  expect(stdout).toContain("exit code 139 of the first run");
 });
 
 test("counts a report that was cut as failed", async () => {
