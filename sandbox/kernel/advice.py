@@ -45,7 +45,7 @@ _common = (
 )
 _modules = frozenset(_common.split())
 _memory = frozenset({"memory", "memories", "Memory", "store", "storage"})
-_tool_error = re.compile(r"(Mcp|MCP|Tool)\w*(Error|Exception)$")
+_tool_error = re.compile(r"(Mcp|MCP|Tool)([A-Z]\w*)?(Error|Exception)$")
 _literals = {"true": "True", "false": "False", "null": "None"}
 _builtins = vars(builtins)
 
@@ -97,13 +97,17 @@ def _called_property(error: Any, found: re.Match[str], names: Names) -> str:
 def _overwritten(error: Any, found: re.Match[str], names: Names) -> str:
     """Advises about a variable of the user's in the place of something that the code goes on to use."""
     line, namespace = _user_frame(error, names)[1], names.namespace
-    for name, what in re.findall(r"(?<![\w.])(\w+)([.(])", line):
+    kind, attribute = found["kind"].rpartition(".")[2], found.groupdict().get("attribute")
+    use = r"\(" if attribute is None else rf"\.{attribute}\b"
+    for name in re.findall(rf"(?<![\w.])(\w+){use}", line):
         ours = names.injected.get(name) if name in names.injected else _builtins.get(name)
         if ours is None or name not in namespace or namespace[name] is ours:
             continue
+        if type(namespace[name]).__name__ != kind:
+            continue  # it is another that has failed
         if name in names.injected:
             return f"`{name}` is a variable of yours here: `del {name}` brings ours back in the next call"
-        if what == "(" and not callable(namespace[name]):
+        if attribute is None:
             return f"`{name}` is a variable of yours here: `del {name}` brings Python's own back"
     return ""
 
@@ -127,16 +131,23 @@ def _missing_name(error: Any, found: re.Match[str], names: Names) -> str:
         or server_name(name, names)
         or _tool_name(name, names)
         or near_function(name, names, 0.75)
-        or _unknown_tool(name, line, names)
+        or _unknown_awaited(name, line, names)
     )
 
 
-def _unknown_tool(name: str, line: str, names: Names) -> str:
-    """Advises about what was awaited as only a tool is, where nobody ever listed one of that name."""
-    if not names.directory.aliases or not re.search(rf"\bawait\s+{name}\(", line):
+def _unknown_awaited(name: str, line: str, names: Names) -> str:
+    """Advises about what was awaited as tools are, where nobody ever listed one of that name."""
+    if not re.search(rf"\bawait\s+{name}\(", line):
+        return ""
+    if name in getattr(sys.modules.get("asyncio"), "__all__", ()):
+        return f"add `from asyncio import {name}`"
+    if not names.directory.aliases:
         return ""
     words = name.replace("_", " ").strip()
-    return f"a tool is called as `await mcp_server.tool(...)`: `await runtime.search_tool_docs({words!r})` finds it"
+    return (
+        "if a tool is meant: it is called as `await mcp_server.tool(...)`, and "
+        f"`await runtime.search_tool_docs({words!r})` finds it"
+    )
 
 
 def _tool_name(name: str, names: Names) -> str:
@@ -224,7 +235,7 @@ RULES: tuple[tuple[str, str, Union[str, Advice]], ...] = (
     ("AttributeError", "^'NoneType' object has no attribute", _no_data),
     ("JSONDecodeError", "", _not_json),
     ("TypeError", "^'(str|NoneType|dict|list)' object is not callable", _called_property),
-    ("TypeError", "^'.+' object is not callable", _overwritten),
+    ("TypeError", "^'(?P<kind>.+)' object is not callable", _overwritten),
     (
         "TypeError",
         "^unhashable type: 'slice'",
@@ -245,7 +256,7 @@ RULES: tuple[tuple[str, str, Union[str, Advice]], ...] = (
         "^'AwaitableList' object",
         "it is a list of names; `discovered_servers(detailed=True)` has dicts",
     ),
-    ("AttributeError", "^'.+' object has no attribute", _overwritten),
+    ("AttributeError", r"^'(?P<kind>.+)' object has no attribute '(?P<attribute>\w+)'", _overwritten),
     ("TypeError", r"^(list_tools|query_tool_docs)(_sync)?\(\) missing .* 'server'", _missing_server),
     ("TypeError", r"^(?:[\w.<>]+\.)?(\w+)\(\) (?:missing|got|takes)\b", _wrong_call),
     ("TypeError", r"^a tool is given by its name", "it is runtime.call_tool(server, tool, arguments)"),

@@ -17,6 +17,7 @@ _script = re.compile(r"(const|let|var)\s+[\w{[]")
 _name = re.compile(r"(?:^|[(,])\s*([a-z]+)\s*=(?!=)|\w\.([a-z]+)(?=\()")
 _entity = re.compile(r"&(lt|gt|amp|quot|apos|#0?39|#x27);")
 _text = re.compile(r"'[^']*'|\"[^\"]*\"")
+_long_text = re.compile(r"\"{3}|'{3}")  # in which Python itself may have a fence
 _fences = ("```", "~~~")
 
 # What word processors and keyboards of other scripts put in place of Python's characters.
@@ -59,7 +60,8 @@ def foreign_line(error: Any, found: re.Match[str], names: Names) -> str:
     lines = load("linecache").getlines(name) if name.startswith("<") else []  # what a program names may be any file
     if len(lines) == 1 and re.search(r"\\[n\"']", line) and "line continuation" in error.msg:
         return "the code is escaped once too often: send line breaks and quotes themselves, without a \\ before them"
-    if any(each.lstrip().startswith(_fences) for each in lines[error.lineno or 0 :]):
+    fence = next((at for at, each in enumerate(lines) if each.lstrip().startswith(_fences)), 0)
+    if fence >= (error.lineno or 1) and not _long_text.search("".join(lines[:fence])):
         return "send what is in the Markdown fence alone"
     return ""
 

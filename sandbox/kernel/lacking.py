@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import re
-import sys
 
 from .foreign import INSTALLER
 from .names import Names
@@ -55,8 +54,9 @@ def missing_file(error: Any, found: re.Match[str], names: Names) -> str:
         return ""
     if name in _commands:
         return f"the sandbox has no {name}, and no network"
-    is_program = sys.argv[:1] != [""]  # which `sandpy run` gives it
-    no_files = NO_FILES_OF_PROGRAM if is_program else NO_USER_FILES
+    if "/" not in name and _is_forking(error):
+        return ""  # a program, which the error names
+    no_files = NO_FILES_OF_PROGRAM if names.is_program else NO_USER_FILES
     if _users_path.match(name):
         return f"{no_files}; only {PLACES} can be written"
     if name.startswith("projects/"):
@@ -64,7 +64,7 @@ def missing_file(error: Any, found: re.Match[str], names: Names) -> str:
     folder = os.path.dirname(os.path.abspath(name))
     if folder.startswith(_places) and not os.path.isdir(folder):
         return f"there is no folder {folder!r}: os.makedirs({folder!r}) makes it; {no_files}"
-    return no_files if is_program else ""
+    return no_files if names.is_program else ""
 
 
 def read_only(error: Any, found: re.Match[str], names: Names) -> str:
@@ -74,11 +74,14 @@ def read_only(error: Any, found: re.Match[str], names: Names) -> str:
 
 def no_room(error: Any, found: re.Match[str], names: Names) -> str:
     """Advises about a process that could not be forked; other calls fail with the same number."""
+    return TOO_MANY if error.errno == errno.EAGAIN and _is_forking(error) else ""
+
+
+def _is_forking(error: Any) -> bool:
     entry = error.__traceback__
     while entry is not None and entry.tb_next is not None:
         entry = entry.tb_next
-    at_fork = entry is not None and entry.tb_frame.f_code.co_name in _forking
-    return TOO_MANY if error.errno == errno.EAGAIN and at_fork else ""
+    return entry is not None and entry.tb_frame.f_code.co_name in _forking
 
 
 def failed_command(error: Any, found: re.Match[str], names: Names) -> str:

@@ -6,6 +6,7 @@ import re
 
 from .late import close_matches
 from .names import Names
+from .unlisted import no_tool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,8 +63,11 @@ def flat_name(name: str, line: str, names: Names) -> str:
         alias, tool = (near[-1], rest[len(near[-1]) :].strip("_")) if near else ("", "")
     if not alias or not tool:
         return ""
-    listing = directory.listings.get(directory.aliases.get(alias, ""))
+    server = directory.aliases.get(alias, "")
+    listing = directory.listings.get(server)
     known = listing.find(tool) if listing else None
+    if listing and known is None:  # without mcp_, it may be a function that was never defined
+        return "" if rest == name else f"a tool is an attribute of `mcp_{alias}`: {no_tool(directory, server, tool)}"
     return f"a tool is an attribute of its server: `await mcp_{alias}.{known.signature if known else f'{tool}(...)'}`"
 
 

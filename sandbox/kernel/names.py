@@ -39,6 +39,7 @@ class Names:
         self.namespace = namespace
         self.more = more
         self.injected: dict[str, Any] = {}
+        self.is_program = False  # of `sandpy run`, and no cells of a session
         self.directory = Directory(rpc)
         self.importer = Importer(self.directory)
         self.servers = Servers(self.directory)

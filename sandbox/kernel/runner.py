@@ -191,6 +191,7 @@ class Runner:
         self.console.note(self.projects.before())
         if frame.get("argv") is not None:
             sys.argv = list(frame["argv"])
+            self.names.is_program = True
         name = frame.get("filename")
         if name is not None and not name.startswith("<"):
             self.namespace["__file__"] = name

@@ -111,7 +111,7 @@ class Advice(unittest.TestCase):
             ("5 \u2013 3", "write - in place of \u2013"),
             ("print\uff081)", "write ( in place of \uff08"),
             ("x =\u00a05", "U+00A0 only looks like a space"),
-            ("x = 5\u200b", "leave out U+200B"),
+            ("x = int\u200b", "leave out U+200B"),
             ("if 1 &lt; 2: print('&')", "the code is escaped for HTML"),
             ("x = 1\\nprint(x)", "the code is escaped once too often"),
             ('print(\\"x\\")', "the code is escaped once too often"),
@@ -121,12 +121,18 @@ class Advice(unittest.TestCase):
             ("await mcp_fx.class()", "write `class_`"),
             ("const x = 5;", "this is Python: leave out `const`"),
             ("await mcp__fx__send_it(to='me')", f"`await mcp_fx.{SIGNATURE}`"),
-            ("await mcp__fx__other()", "`await mcp_fx.other(...)`"),
+            ("await mcp__fx__other()", "a tool is an attribute of `mcp_fx`: server 'fx' has no tool 'other'"),
             ("await mcp_my_server_bare()", "`await mcp_my_server.bare(...)`"),
             ("await mcp__my_server__bare()", "`await mcp_my_server.bare(...)`"),
             ("mcp__My_Server__bare()", "`await mcp_my_server.bare(...)`"),
             ("await fx_send_it()", f"`await mcp_fx.{SIGNATURE}`"),
-            ("await bare_thing()", "`await runtime.search_tool_docs('bare thing')` finds it"),
+            (
+                "await bare_thing()",
+                "if a tool is meant: it is called as `await mcp_server.tool(...)`, and "
+                "`await runtime.search_tool_docs('bare thing')` finds it",
+            ),
+            ("await fx_other()", "if a tool is meant"),
+            ("await gather(mcp_fx.bare())", "add `from asyncio import gather`"),
             ("from mcp.shared.exceptions import McpError", "a tool that fails raises `MCPError`"),
             ("import mcp.client.stdio", "this is no SDK"),
             ("try: 1 / 0\nexcept ToolError: pass", "a tool that fails raises `MCPError`"),
@@ -135,7 +141,7 @@ class Advice(unittest.TestCase):
             ("del list\nruntime = 3\nawait runtime.list_tools('fx')", "`del runtime` brings ours back"),
             ("del runtime\nmcp_fx = 4\nawait mcp_fx.bare()", "`del mcp_fx` brings ours back"),
             ("del mcp_fx\nsave_memory = 4\nsave_memory('x', 1)", "`del save_memory` brings ours back"),
-            ("raise RuntimeError(\"can't start new thread\")", "use fewer at once"),
+            ("del save_memory\nraise RuntimeError(\"can't start new thread\")", "use fewer at once"),
             (
                 "def _execute_child(): raise BlockingIOError(11, 'Resource temporarily unavailable')\n_execute_child()",
                 "os.kill(-1, 9) ends processes that are left behind",
@@ -157,6 +163,11 @@ class Advice(unittest.TestCase):
             with self.subTest(path=path), Sandbox() as sandbox:
                 outcome = sandbox.run(f"open({path!r})", argv=["job.py"], filename="/workspace/job.py")
                 self.assertIn("a program has no files of yours but those that `sandpy run --in`", outcome.error["traceback"])
+        with Sandbox() as sandbox:
+            code = "import subprocess\nsubprocess.run(['no-such-program'])"
+            outcome = sandbox.run(code, argv=["job.py"], filename="/workspace/job.py")
+            self.assertEqual(outcome.error["ename"], "FileNotFoundError")
+            self.assertNotIn("[hint]", outcome.error["traceback"])
 
     def test_says_why_the_data_of_a_text_show_nothing(self) -> None:
         note = "`.data` is None, since the text of this result is no JSON; `.text` has it\n"
@@ -199,6 +210,14 @@ class Advice(unittest.TestCase):
             "await asyncio.sleep(print)",
             "x = 'a %s'\n% 5",
             "x = '''\n```python\n''' +",
+            "x = (1\ny = '''\n```python\n1\n```\n'''",
+            'def f(x)\n    return x\ny = """\n~~~\n"""',
+            "sys.argv = ['job.py', '-x']\nopen('nothing')",
+            "raise ToolboxError",
+            "runtime = list = f = 5\nf(runtime.real, list)",
+            "f.nothing(runtime.real)",
+            "f.nothing(runtime, list (1))",
+            "del runtime, list\n1 / 0",
             "raise RuntimeError('x')",
             "1 / 0",
             "def f(a): pass\nf()",

@@ -44,6 +44,10 @@ def answer(method: str, params: dict) -> object:
         return TOOLS
     if method == "describe_server":
         return {"name": params["server"].replace("_", "-"), "alias": params["server"], **SWITCHED_OFF.get(params["server"], {})}
+    if method == "check_tool":
+        return {}
+    if method == "find_servers":
+        return {"servers": []}
     if params["arguments"].get("to") == "wrong":
         raise RpcFailure("tool", "MCP error -32602: Invalid arguments for tool", params["server"], params["tool"])
     return params["arguments"].get("raw") or {"content": [{"type": "text", "text": "ok"}]}
