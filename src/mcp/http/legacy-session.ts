@@ -45,6 +45,8 @@ export class LegacySession {
   readonly #active = new Set<RequestId>();
   readonly #onIdle = new Set<() => void>();
   #streams = 0;
+  /** Those of them that are answers to requests. */
+  #answers = 0;
   #usedAt = performance.now();
 
   constructor({ caller, connect, server, rooms }: LegacySessionOptions) {
@@ -97,13 +99,17 @@ export class LegacySession {
         code: -32600,
       });
     }
+    const answers = ids.length > 0 ? 1 : 0;
     this.#streams += 1;
+    this.#answers += answers;
     for (const id of ids) this.#active.add(id);
     const read = ids.map((id) => this.#unread.begin(id));
     const leave = () => {
       this.#streams -= 1;
+      this.#answers -= answers;
       for (const tell of read) tell();
       this.#usedAt = performance.now();
+      this.#tellIfIdle();
     };
     const response = await this.#transport
       .handleRequest(request, body === undefined ? {} : { parsedBody: body })
@@ -122,9 +128,9 @@ export class LegacySession {
     this.#events.dropOld();
   }
 
-  /** Resolves when every request has its answer. */
+  /** Resolves when every request has its answer, and its client has taken that, or has gone. */
   async idle(): Promise<void> {
-    while (this.#active.size > 0) {
+    while (this.#active.size > 0 || this.#answers > 0) {
       await new Promise<void>((resolve) => {
         const done = () => {
           this.#onIdle.delete(done);
@@ -150,7 +156,11 @@ export class LegacySession {
   #answered(id: RequestId): void {
     this.#active.delete(id);
     this.#usedAt = performance.now();
-    if (this.#active.size === 0) for (const tell of this.#onIdle) tell();
+    this.#tellIfIdle();
+  }
+
+  #tellIfIdle(): void {
+    if (this.#active.size === 0 && this.#answers === 0) for (const tell of this.#onIdle) tell();
   }
 
   /**

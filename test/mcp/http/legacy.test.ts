@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import type { PythonRunner } from "../../../src/mcp/python-runner.ts";
 import {
   ALICE,
   BOB,
@@ -8,6 +9,7 @@ import {
   openSession,
   startHttpWorld,
 } from "../../helpers/http-world.ts";
+import { NOTHING } from "../../helpers/run-results.ts";
 import { until } from "../../helpers/until.ts";
 
 const run = (id: string | number, code: string, more: object = {}) => ({
@@ -248,6 +250,25 @@ describe("the end", () => {
     await closing;
     expect(world.connections).toEqual(["+alice session", "-alice"]);
     expect(fetch(world.url)).rejects.toThrow();
+  });
+
+  test("lets clients read what is large of the last answers", async () => {
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+    const image = { mimeType: "image/png", data: "A".repeat(3 * 1024 ** 2) };
+    const runner: PythonRunner = {
+      run: async () => {
+        await ended;
+        return { ...NOTHING, images: [image] };
+      },
+    };
+    const world = startHttpWorld({ connect: async () => ({ runner, close: async () => undefined }) });
+    const ids = await Promise.all(Array.from({ length: 4 }, () => openSession(world)));
+    const answers = await Promise.all(ids.map((id) => world.post(run(1, "value 1"), id)));
+    const texts = answers.map((answer) => answer.text());
+    const closing = world.close(10_000);
+    end();
+    for (const text of texts) expect((await text).includes(image.data)).toBe(true);
+    await closing;
   });
 
   test("cancels what runs too long, with an answer", async () => {
