@@ -42,10 +42,11 @@ class Interrupts:
         _signal(_SIGINT, self.handle)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, (_SIGINT,))
 
-    def begin(self, cell: int) -> None:
-        """Lets interrupts through; raises at once if one came for this cell before it began."""
+    def begin(self, cell: int, fired: int = 0) -> None:
+        """Lets interrupts through; raises at once if one came for this cell before it began. `fired` is how often it was
+        interrupted already."""
         self.last = cell
-        self.fired = 0
+        self.fired = fired
         self.pending = False
         self.active = cell
         if self.early == cell:

@@ -17,11 +17,13 @@ if TYPE_CHECKING:
 
 def wind_up(outcome: dict[str, Any], interrupts: Interrupts, console: Console) -> dict[str, Any]:
     """Waits for threads that are no daemons and runs what `atexit` was given, until it is interrupted; returns how the
-    program ended."""
+    program ended. One that was interrupted has little time: its threads are not waited for."""
     number = outcome["id"]
+    before = interrupts.fired  # what it handled is over
     try:
-        interrupts.begin(number)
-        _wait_for_threads()
+        interrupts.begin(number, before)
+        if outcome["status"] != "interrupted":
+            _wait_for_threads()
         try:
             atexit._run_exitfuncs()
         except Exception:  # Python 3.9 has shown it
@@ -30,7 +32,7 @@ def wind_up(outcome: dict[str, Any], interrupts: Interrupts, console: Console) -
     except KeyboardInterrupt:
         pass
     interrupts.end()
-    if not interrupts.fired:  # `atexit` shows an interrupt and goes on
+    if interrupts.fired == before:  # `atexit` shows an interrupt and goes on
         return outcome
     stopped = {"ename": "KeyboardInterrupt", "evalue": "", "traceback": "KeyboardInterrupt\n"}
     return done(number, "interrupted", error=outcome["error"] or stopped)

@@ -160,7 +160,7 @@ class Runner:
         try:
             self.prepare(frame)
             outcome = self.run(number, frame["code"], frame.get("filename"))
-            if frame.get("argv") is not None and outcome["status"] != "interrupted":
+            if frame.get("argv") is not None:
                 outcome = late.load(".program").wind_up(outcome, self.interrupts, self.console)
         except BaseException as error:  # ours: a cell's own failures are outcomes
             outcome = done(number, "error", error=render_error(error))

@@ -25,6 +25,8 @@ export interface Death {
 /** How one execution ended. User code that fails is an outcome, never an exception. */
 export interface Outcome {
   readonly status: "ok" | "error" | "exit" | "timeout" | "cancelled" | "died";
+  /** For `timeout` and `cancelled`: how it ended where it handled the interrupt and then came to an end by itself. */
+  readonly ownStatus?: "ok" | "error" | "exit";
   readonly stdout: CapturedText;
   readonly stderr: CapturedText;
   /** The repr of a last expression, or null. */

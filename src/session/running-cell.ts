@@ -61,6 +61,7 @@ export class RunningCell {
     const plain = done?.status === "interrupted" ? "cancelled" : done?.status;
     return {
       status: cut ?? plain ?? "died",
+      ...(cut === undefined || plain === undefined || plain === "cancelled" ? {} : { ownStatus: plain }),
       stdout: output.read("stdout"),
       stderr: output.read("stderr"),
       late: { stdout: late.read("stdout"), stderr: late.read("stderr") },

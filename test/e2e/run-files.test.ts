@@ -2,8 +2,9 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { startChild } from "../../src/core/child.ts";
 import { command } from "./helpers/command.ts";
-import { flavour } from "./helpers/engine.ts";
+import { BINARY, bridgeEnv, flavour } from "./helpers/engine.ts";
 import { createHome, type TestHome } from "./helpers/home.ts";
 
 let home: TestHome;
@@ -40,6 +41,27 @@ test("a program finds itself, the modules beside it and what --in names", async 
 
 const LEAVE =
   "import os\nos.makedirs('out/deep', exist_ok=True)\nopen('out/deep/r.txt', 'w').write('left')\n";
+
+test.each([
+  ["SIGINT", "raise SystemExit(3)", 3],
+  ["SIGTERM", "raise", 143],
+] as const)(
+  "what a program writes that %s interrupts comes back, and its exit code is its own where it has one",
+  async (signal, end, exit) => {
+    const wait = "try:\n    print('up', flush=True)\n    while True: pass\n";
+    const code = `${LEAVE}${wait}except KeyboardInterrupt:\n    open('out/late', 'w').write('late')\n    ${end}`;
+    const child = await startChild({
+      command: BINARY,
+      args: ["run", "-c", code, "--out", "results"],
+      env: bridgeEnv(home.path),
+      cwd: home.path,
+    });
+    for await (const _text of child.stdout) child.kill(signal); // it prints but once
+    expect((await child.exited).code).toBe(exit);
+    const { files } = JSON.parse(readFileSync(join(home.path, "results/manifest.json"), "utf8"));
+    expect(files).toMatchObject([{ path: "deep/r.txt" }, { path: "late", size: 4 }]);
+  },
+);
 
 test.each([
   ["ends", "", 0],

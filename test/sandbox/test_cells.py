@@ -112,6 +112,27 @@ class Namespace(Shared):
                 sandbox.interrupt(number)
                 self.assertEqual(sandbox.finish(number).status, "interrupted")
 
+    def test_ends_a_program_that_is_interrupted_by_its_own_word(self) -> None:
+        wait = "try:\n    print('waits', flush=True)\n    while True: time.sleep(0.01)\nexcept KeyboardInterrupt:\n    print('handled')\n"
+        late = "atexit.register(lambda: (time.sleep(0.3), print('exit')))\n"
+        start = f"import atexit, sys, threading, time\n{late}{wait}"
+        for code, status in (("1", "ok"), ("    sys.exit(3)", "exit"), ("boom", "error"), ("    raise", "interrupted")):
+            with self.subTest(code=code), Sandbox() as sandbox:
+                number = sandbox.start(start + code, argv=["-c"], filename="<string>")
+                sandbox.output_until("waits")
+                sandbox.interrupt(number)
+                outcome = sandbox.finish(number)
+                self.assertEqual((outcome.status, outcome.stdout), (status, "handled\nexit\n"), outcome)
+                self.assertEqual(outcome.exit_code, 3 if status == "exit" else None)
+
+    def test_does_not_wait_for_threads_of_a_program_that_is_interrupted(self) -> None:
+        code = "import threading\nthreading.Thread(target=threading.Event().wait).start()\nprint('waits', flush=True)\nwhile True: pass"
+        with Sandbox() as sandbox:
+            number = sandbox.start(code, argv=["-c"], filename="<string>")
+            sandbox.output_until("waits")
+            sandbox.interrupt(number)
+            self.assertEqual(sandbox.finish(number).status, "interrupted")
+
     def test_keeps_all_the_text_of_the_code(self) -> None:
         code = 's = \'\u2028\u00e9\U0001f600 \\n """ \\0\'\nlen(s), ord(s[0])'
         self.assertEqual(self.value(code), "(11, 8232)")

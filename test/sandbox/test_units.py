@@ -190,6 +190,12 @@ class Interrupts(unittest.TestCase):
         with self.assertRaises(KeyboardInterrupt):
             state.begin(2)
 
+    def test_does_not_repeat_an_interrupt_that_a_program_has_handled(self) -> None:
+        state = interrupts.Interrupts()
+        state.begin(1, fired=1)
+        state.request(1, 1)  # would fire again after a while
+        self.assertEqual(state.fired, 1)
+
 
 class Docs(unittest.TestCase):
     def test_renders_any_schema(self) -> None:

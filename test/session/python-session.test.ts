@@ -202,7 +202,27 @@ describe("a session", () => {
       abort.signal,
     );
     expect(await running).toMatchObject({ status: "cancelled", stateLost: false });
+    expect(await running).not.toHaveProperty("ownStatus");
     expect(await run(session, "kept")).toMatchObject({ ...ok, result: "1" });
+  });
+
+  test.each([
+    ["1", "ok", null],
+    ["raise SystemExit(3)", "exit", 3],
+    ["1 / 0", "error", null],
+  ] as const)("tells how code ended by itself that was cancelled: %s", async (code, ownStatus, exitCode) => {
+    const session = openSession();
+    const abort = new AbortController();
+    const outcome = await session.execute(
+      {
+        code: `try:\n    print('started', flush=True)\n    while True: pass\nexcept KeyboardInterrupt: pass\n${code}`,
+        servers: [],
+        timeoutMs: 60_000,
+        onOutput: () => abort.abort(),
+      },
+      abort.signal,
+    );
+    expect(outcome).toMatchObject({ status: "cancelled", ownStatus, exitCode, stateLost: false });
   });
 
   test("holds the program back when its output is not taken", async () => {

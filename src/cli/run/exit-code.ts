@@ -7,9 +7,12 @@ const EXIT_PIPE = 141; // as a shell says of SIGPIPE
 /** Above it, as a shell says of signals. */
 export const EXIT_SIGNALS = 128;
 
-/** The exit code that tells how a program ended; `signal` is what stopped it. */
+/**
+ * The exit code that tells how a program ended; `signal` is what stopped it. One that handled the interrupt and ended by
+ * itself has its own.
+ */
 export function exitCodeOf(
-  { status, exitCode }: Pick<Outcome, "status" | "exitCode">,
+  { status, exitCode, ownStatus }: Pick<Outcome, "status" | "exitCode" | "ownStatus">,
   signal: StopSignal | undefined,
 ): number {
   switch (status) {
@@ -24,7 +27,10 @@ export function exitCodeOf(
     case "died":
       return exitCode === null ? EXIT_KILLED : exitCode & 0xff;
     case "cancelled":
-      return signal === undefined ? EXIT_PIPE : exitCodeOfSignal(signal);
+      if (signal === undefined) return EXIT_PIPE;
+      return ownStatus === undefined
+        ? exitCodeOfSignal(signal)
+        : exitCodeOf({ status: ownStatus, exitCode }, signal);
   }
 }
 

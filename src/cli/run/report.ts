@@ -4,9 +4,9 @@ import type { JobResult } from "./job-result.ts";
 
 /** Says on stderr, by `write`, what the program's own output does not. */
 export function report(result: JobResult, write: (text: string) => void): void {
-  const { status, error } = result.outcome;
-  if (status === "cancelled") return; // whoever stopped it knows
-  if (error !== null) write(`${error.traceback.trimEnd()}\n`);
+  const { status, ownStatus, error } = result.outcome;
+  const isKnown = status === "cancelled" && ownStatus === undefined; // to whoever stopped it
+  if (error !== null && !isKnown) write(`${error.traceback.trimEnd()}\n`);
   for (const line of remarks(result)) write(`sandpy: ${line}\n`);
 }
 

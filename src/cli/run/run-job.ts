@@ -2,8 +2,8 @@ import { loadSettings } from "../../config/load-file.ts";
 import { BridgeError, toBridgeError } from "../../core/errors.ts";
 import { untilAborted, withDeadline } from "../../core/lifecycle.ts";
 import { createLog, type Log } from "../../core/log.ts";
-import type { ExecuteRequest, Outcome } from "../../session/outcome.ts";
-import type { CliContext, CliIo, CliSession, StopSignal } from "../context.ts";
+import type { ExecuteRequest } from "../../session/outcome.ts";
+import type { CliContext, CliIo, CliSession } from "../context.ts";
 import { flush, isLoss, print, reportLoss } from "../output.ts";
 import { bringIn } from "./bring-in.ts";
 import { exitCodeOf, exitCodeOfSignal } from "./exit-code.ts";
@@ -13,6 +13,7 @@ import { JobInputs } from "./job-inputs.ts";
 import { checkMounts, parseMounts } from "./job-mounts.ts";
 import type { JobOptions } from "./job-options.ts";
 import type { JobResult } from "./job-result.ts";
+import { JobStop } from "./job-stop.ts";
 import { renderFault, renderResult } from "./json-result.ts";
 import { LiveOutput } from "./live-output.ts";
 import { addProgram } from "./modules.ts";
@@ -23,17 +24,15 @@ import { UpstreamCalls } from "./upstream-calls.ts";
 
 const CLOSE_MS = 5000;
 const TAKE_OUT_MS = 60_000;
+/** Once a signal came: with the time that a program has at an interrupt less than CI waits until it sends another. */
+const HASTY_TAKE_OUT_MS = 5000;
 
 /** Runs one program to its end, and returns the exit code. Rejects with a BridgeError where nothing ran. */
 export async function runJob(options: JobOptions, { io, createBridge }: CliContext): Promise<number> {
   const github = GithubStep.of(io);
   const pass = github?.pass ?? ((_name: string, text: string) => text);
-  const stop = new AbortController();
-  let signal: StopSignal | undefined;
-  const forget = io.onStopSignal((name) => {
-    signal ??= name;
-    stop.abort();
-  });
+  const stop = new JobStop();
+  const forget = io.onStopSignal(stop.note);
   try {
     const settings = await loadSettings(io.env, jobOverrides(options, io.env));
     const mounts = await parseMounts(options.mounts, io.env);
@@ -41,26 +40,27 @@ export async function runJob(options: JobOptions, { io, createBridge }: CliConte
     const config = { ...configureJob(settings, options), ...(mounts.length > 0 ? { mounts } : {}) };
     const timeoutMs = options.timeoutMs ?? config.timeoutMs;
     // The program may come by a pipe that nobody writes to.
-    const prepared = await untilAborted(prepare(options, timeoutMs, io), stop.signal);
+    const prepared = await untilAborted(prepare(options, timeoutMs, io), stop.program);
     if (prepared === undefined) throw notRun();
     const { inputs, request } = prepared;
     const log = createLog(config.logLevel, (line) => io.stderr.write(pass("stderr", line)), config.logFormat);
     const calls = new UpstreamCalls();
     const bridge = await createBridge(config, { log });
     bridge.events.listen(calls.note);
+    stop.all.addEventListener("abort", () => void close(bridge, log), { once: true });
     try {
       const session = await bridge.openSession();
-      await fill(session, inputs, options, stop.signal);
-      if (stop.signal.aborted) throw notRun();
-      const stdout = new LiveOutput(io.stdout, () => stop.abort());
+      await fill(session, inputs, options, stop.program);
+      if (stop.program.aborted) throw notRun();
+      const stdout = new LiveOutput(io.stdout, stop.endProgram);
       const stderr = new LiveOutput(io.stderr, () => undefined);
       const show: Pick<ExecuteRequest, "onOutput"> = options.json
         ? {}
         : { onOutput: (name, text) => (name === "stdout" ? stdout : stderr).write(pass(name, text)) };
-      const outcome = await session.execute({ ...request, ...show }, stop.signal);
-      const taken = await takeBack(session, outcome, options.out, stop.signal);
-      const faultCode = signal === undefined ? taken.fault?.exitCode : exitCodeOfSignal(signal);
-      const exitCode = exitCodeOf(outcome, signal) || (taken.fault === undefined ? 0 : (faultCode ?? 0));
+      const outcome = await session.execute({ ...request, ...show }, stop.program);
+      const taken = await takeBack(session, options.out, stop);
+      const faultCode = stop.name === undefined ? taken.fault?.exitCode : exitCodeOfSignal(stop.name);
+      const exitCode = exitCodeOf(outcome, stop.name) || (taken.fault === undefined ? 0 : (faultCode ?? 0));
       const result: JobResult = { outcome, exitCode, inputs, ...taken, calls, timeoutMs: request.timeoutMs };
       if (options.json) {
         const failed = await printResult(io, renderResult(result));
@@ -75,7 +75,7 @@ export async function runJob(options: JobOptions, { io, createBridge }: CliConte
       await close(bridge, log);
     }
   } catch (error) {
-    const stopped = signal === undefined ? undefined : exitCodeOfSignal(signal); // before anything ran
+    const stopped = stop.name === undefined ? undefined : exitCodeOfSignal(stop.name); // before anything ran
     if (options.json) await printResult(io, renderFault(toBridgeError(error), stopped));
     if (stopped !== undefined) return stopped;
     throw github?.fail(toBridgeError(error)) ?? error;
@@ -129,22 +129,35 @@ async function fill(
 
 const NOTHING: TakenOut = { files: [], notes: [] };
 
-/** Takes files out also where the program failed; what goes wrong with that is told beside how it ended. */
+/** Takes files out also where the program failed or was stopped; what goes wrong with that is told beside how it ended. */
 async function takeBack(
   session: CliSession,
-  { status }: Outcome,
   out: string | undefined,
-  signal: AbortSignal,
+  { program, all }: JobStop,
 ): Promise<TakenOut & { readonly fault?: BridgeError }> {
-  if (out === undefined || status === "cancelled") return NOTHING;
+  if (out === undefined || all.aborted) return NOTHING;
+  const over = new AbortController();
+  const end = () => over.abort();
+  let timer = setTimeout(end, TAKE_OUT_MS);
+  const hurry = () => {
+    clearTimeout(timer);
+    timer = setTimeout(end, HASTY_TAKE_OUT_MS);
+  };
+  if (program.aborted) hurry();
+  program.addEventListener("abort", hurry, { once: true });
+  all.addEventListener("abort", end, { once: true });
   try {
     const workspace = await session.filesAfter();
     if (workspace === undefined) {
       return { files: [], notes: ["The sandbox is gone, and the files in it: nothing was brought back."] };
     }
-    return await takeOut(workspace, out, AbortSignal.any([signal, AbortSignal.timeout(TAKE_OUT_MS)]));
+    return await takeOut(workspace, out, over.signal);
   } catch (error) {
     return { ...NOTHING, fault: toBridgeError(error) };
+  } finally {
+    clearTimeout(timer);
+    program.removeEventListener("abort", hurry);
+    all.removeEventListener("abort", end);
   }
 }
 

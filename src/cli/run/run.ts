@@ -10,7 +10,7 @@ export const runCommand = defineCommand({
   meta: {
     name: "run",
     description:
-      "Run one Python program in a fresh sandbox; its exit code is ours.\nIt has no network, no variables of yours, and reaches only the MCP servers that are named.",
+      "Run one Python program in a fresh sandbox; its exit code is ours.\nIt has no network, no variables of yours, and reaches only the MCP servers that are named.\nCtrl-C or SIGTERM interrupts it, and what it left still comes back; a second one waits for nothing.",
   },
   args: {
     file: { type: "positional", required: false, description: 'the program, or "-" for stdin' },

@@ -78,7 +78,9 @@ export async function takeOut(
       "FILES_FAILED",
       `files of the job could not be written: ${explainFileFault(error).what}`,
       {
-        hint: `Make room in ${JSON.stringify(folder)}, or name another folder with --out.`,
+        hint: signal.aborted
+          ? `${JSON.stringify(folder)} has ${files.length} of them, and no ${MANIFEST}.`
+          : `Make room in ${JSON.stringify(folder)}, or name another folder with --out.`,
       },
     );
   }

@@ -137,7 +137,10 @@ test("waits no longer for a sandbox that goes on giving small pieces", async () 
       return { value: { data: "YQ==" } };
     },
   });
-  await expect(takeOut(slow, folder, stop.signal)).rejects.toMatchObject({ code: "FILES_FAILED" });
+  await expect(takeOut(slow, folder, stop.signal)).rejects.toMatchObject({
+    code: "FILES_FAILED",
+    hint: `${JSON.stringify(folder)} has 0 of them, and no manifest.json.`,
+  });
   expect(pieces).toBe(5);
   expect(readdirSync(folder)).toEqual([]);
 });
