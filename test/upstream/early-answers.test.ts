@@ -70,3 +70,42 @@ test("EXH-14: a request that is answered while it waits for its turn is not sent
   transport.kill();
   await transport.ended;
 });
+
+test("UPS-6: the connection of a request that was answered is closed where its server does not end it", async () => {
+  let open = 0;
+  let writer: ReadableStreamDefaultController<Uint8Array> | undefined;
+  const put = (id: unknown) => writer?.enqueue(new TextEncoder().encode(`data: ${answer(id, {})}\n\n`));
+  await using server = serveTool(async (id, { signal }) => {
+    if (id === "ended")
+      return new Response(answer(id, {}), { headers: { "content-type": "application/json" } });
+    open += 1;
+    signal.addEventListener("abort", () => {
+      open -= 1;
+    });
+    if (id === "silent") {
+      put(id); // in the stream of another
+      await new Promise(() => undefined);
+    }
+    const body = new ReadableStream<Uint8Array>({
+      start(controller) {
+        writer = controller;
+        put(id);
+      },
+    });
+    return new Response(body, { headers: { "content-type": "text/event-stream" } });
+  });
+  const answered: unknown[] = [];
+  const transport = connect(server.url, answered);
+  await transport.start();
+  const send = (id: string) =>
+    transport.send({ jsonrpc: "2.0", id, method: "tools/call", params: { name: "t", arguments: {} } });
+  await send("streamed");
+  await until("the first answer", () => answered.length === 1);
+  await send("silent");
+  expect(answered).toEqual(["streamed", "silent"]);
+  await until("both to be closed", () => open === 0);
+  await send("ended");
+  expect(answered).toEqual(["streamed", "silent", "ended"]);
+  transport.kill();
+  await transport.ended;
+});

@@ -1,4 +1,8 @@
 import type { Claim } from "../../core/answer-room.ts";
+import { outsideRuns } from "../../core/run-context.ts";
+
+/** A server ends its stream with the answer; one that is later than this does not mean to. */
+const LINGER_MS = 1000;
 
 /** A request that was not answered yet. */
 export interface Pending {
@@ -14,4 +18,14 @@ export interface Pending {
   leaveFlow?: () => void;
   /** Stops listening to the signal of whoever waits. */
   forgetCaller?: () => void;
+  /** It was answered, and its connection is closed then. */
+  closing?: ReturnType<typeof setTimeout>;
+}
+
+/**
+ * Closes the connection of a request that was answered, unless its server ends it by then: there are 256 for all servers
+ * together (Bun 1.4.5), so that one which leaves them open would take them from all others. Cleared by whoever sees the end.
+ */
+export function closeSoon(pending: Pending): void {
+  pending.closing ??= outsideRuns(() => setTimeout(() => pending.abort.abort(), LINGER_MS)).unref();
 }

@@ -21,7 +21,7 @@ import { withTrace } from "../trace-meta.ts";
 import { guardAnswer } from "./answers.ts";
 import { OversizedEvent, UnreadAnswers } from "./faults.ts";
 import { ParamHeaders } from "./param-headers.ts";
-import type { Pending } from "./pending.ts";
+import { closeSoon, type Pending } from "./pending.ts";
 import { createReconnector } from "./reconnector.ts";
 import { answerIn, isRefused, isSessionUnknown, withPatience } from "./refusals.ts";
 import { SessionRenewal } from "./renewal.ts";
@@ -163,6 +163,7 @@ export class RemoteTransport implements Transport {
       await withPatience(signal, () => this.#sendInSession(message, signal, post));
     } catch (error) {
       this.#forget(key);
+      if (pending.closing !== undefined) return; // it was answered
       if (this.#isHandshake) throw error;
       const answer = answerIn(error, message);
       if (answer === undefined) {
@@ -250,10 +251,16 @@ export class RemoteTransport implements Transport {
       ...options,
       headers: { ...this.#headersOf(message), ...options.headers, [REQUEST_HEADER]: key },
       requestSignal: pending.abort.signal,
-      // Who looks after the end of the stream has no answer that it waits for.
-      onRequestStreamEnd: options.onRequestStreamEnd ?? (() => this.#refuseUnanswered(key)),
+      onRequestStreamEnd: () => {
+        clearTimeout(pending.closing);
+        // Who looks after the end of the stream has no answer that it waits for.
+        if (options.onRequestStreamEnd !== undefined) options.onRequestStreamEnd();
+        else this.#refuseUnanswered(key);
+      },
     });
-    if (this.hasPerRequestStream && !pending.isStreamed) this.#refuseUnanswered(key);
+    if (!this.hasPerRequestStream || pending.isStreamed) return;
+    clearTimeout(pending.closing);
+    this.#refuseUnanswered(key);
   }
 
   /** By the transport that there is: the older one knows no options. */
@@ -295,8 +302,9 @@ export class RemoteTransport implements Transport {
         answered.claim?.hold(place);
         answered.answerBytes = place.bytes;
       } else if (answered !== undefined) answered.answerBytes = 0;
-      if (this.#isModern) message = this.#complete(message, this.#pending.get(key)?.method);
+      if (this.#isModern) message = this.#complete(message, answered?.method);
       this.#forget(key);
+      if (answered !== undefined && !this.#isHandshake && this.hasPerRequestStream) closeSoon(answered);
     }
     if (!this.#renewal.take(message)) this.onmessage?.(message as JSONRPCMessage);
   }
