@@ -26,12 +26,12 @@ ROUNDS = 5
 
 
 class Interrupts:
-    """What the signal handler, the reader thread and the runner share. The main thread writes all but `early`."""
+    """What the signal handler, the reader thread and the runner share. The main thread writes all, but the reader sets `early`."""
 
     def __init__(self) -> None:
         self.active: int | None = None  # the cell whose user code runs
         self.last = -1  # the newest cell that has begun
-        self.early: int | None = None  # a cell that was interrupted before it began
+        self.early: int | None = None  # a cell that was interrupted before it began, or between its code and its end
         self.fired = 0  # how often the handler interrupted this cell
         self.soften: Callable[[], bool] | None = None  # cancels the running task; False: raise instead
         self.shields = 0
@@ -50,6 +50,7 @@ class Interrupts:
         self.pending = False
         self.active = cell
         if self.early == cell:
+            self.early = None
             self.handle(_SIGINT, None)
 
     def end(self) -> None:
@@ -80,12 +81,19 @@ class Interrupts:
             self.early = cell
         for _ in range(ROUNDS):
             for _ in range(LOST_AFTER):
-                if self.active != cell or self.fired >= nth:
+                if self.fired >= nth or (self.active != cell and self.is_kept(cell)):
                     return
                 _sleep(MOMENT)
             # It came just before a system call that now waits, or while C code ignored it, or is blocked.
             _interrupt_main()
             _killpg(0, _SIGINT)
+
+    def is_kept(self, cell: int) -> bool:
+        """Keeps an interrupt that no code of its cell is there for: a program may yet wait for its threads. False where it has
+        begun to meanwhile."""
+        if cell == self.last:
+            self.early = cell
+        return self.active != cell
 
     def __enter__(self) -> None:
         """Holds interrupts back in the main thread."""

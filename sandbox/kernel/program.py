@@ -26,7 +26,7 @@ def wind_up(outcome: dict[str, Any], interrupts: Interrupts, console: Console) -
             _wait_for_threads()
         try:
             atexit._run_exitfuncs()
-        except Exception:  # Python 3.9 has shown it
+        except (Exception, SystemExit):  # the last one, of Python 3.9: it counts for nothing
             pass
         console.flush_foreign()
     except KeyboardInterrupt:

@@ -100,6 +100,9 @@ class Namespace(Shared):
         with Sandbox() as sandbox:
             self.assertEqual(sandbox.run(late + pool, argv=["-c"], filename="<string>").stdout, "late\n")
         with Sandbox() as sandbox:
+            exits = "import atexit, sys\natexit.register(sys.exit, 5)\n"
+            self.assertEqual(sandbox.run(exits, argv=["-c"], filename="<string>").status, "ok")
+        with Sandbox() as sandbox:
             endless = start.replace("gate.set()\n", "")
             self.assertEqual(sandbox.run(endless).stdout, "main\n")  # a session goes on
 
@@ -130,6 +133,20 @@ class Namespace(Shared):
         with Sandbox() as sandbox:
             number = sandbox.start(code, argv=["-c"], filename="<string>")
             sandbox.output_until("waits")
+            sandbox.interrupt(number)
+            self.assertEqual(sandbox.finish(number).status, "interrupted")
+
+    def test_interrupts_a_program_between_its_code_and_its_end(self) -> None:
+        code = (
+            "import sys, threading, time\ngate = threading.Event()\n"
+            "def hook(event, args):\n"
+            "    if event == 'exec' and 'program' in str(args[0]):\n"
+            "        print('between', flush=True)\n        time.sleep(0.5)\n"
+            "sys.addaudithook(hook)\nthreading.Thread(target=gate.wait).start()\n"
+        )
+        with Sandbox() as sandbox:
+            number = sandbox.start(code, argv=["-c"], filename="<string>")
+            sandbox.output_until("between")
             sandbox.interrupt(number)
             self.assertEqual(sandbox.finish(number).status, "interrupted")
 
