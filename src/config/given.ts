@@ -4,6 +4,18 @@ import { SETTING_NAMES, SETTINGS, type SettingName, type SettingValue } from "./
 /** Texts of settings under the names of their variables. */
 export type SettingTexts = Partial<Readonly<Record<SettingName, string>>>;
 
+const MAX_FAULTS = 20;
+/** The hint where a configuration file cannot be used. */
+export const MEND_FILE = "Correct the file, or move it away.";
+
+/** Something in a configuration file that cannot be used. */
+export interface FileFault {
+  /** The setting whose value it is; `undefined` where it is none. */
+  readonly name?: SettingName | undefined;
+  /** With its place. */
+  readonly message: string;
+}
+
 /** What a configuration file says. */
 export interface SettingsFile {
   /** As people write it: `~` for the home. */
@@ -13,6 +25,7 @@ export interface SettingsFile {
   readonly texts: SettingTexts;
   /** `file:line:column` of a setting. */
   readonly places: SettingTexts;
+  readonly faults: readonly FileFault[];
 }
 
 /** Where settings come from; the first that says one counts. */
@@ -37,10 +50,11 @@ export class GivenSettings {
   readonly #file: SettingsFile | undefined;
   readonly #given = new Map<SettingName, readonly Given[]>();
 
-  /** Throws `CONFIG_INVALID` that names every setting at fault. A variable that is blank counts as not set. */
+  /** Throws `CONFIG_INVALID` that names all that is at fault, wherever it stands. A variable that is blank counts as not set. */
   constructor(sources: SettingSources) {
     this.#file = sources.file;
-    const faults: string[] = [];
+    const told = sources.file?.faults ?? [];
+    const faults = told.map(({ message }) => message);
     const wrong: Omit<Given, "value">[] = [];
     for (const name of SETTING_NAMES) {
       const found = textsOf(name, sources);
@@ -52,12 +66,14 @@ export class GivenSettings {
         const value = parse(each.text);
         if (value !== undefined) return counts ? [{ ...each, value }] : [];
         wrong.push(each);
-        faults.push(this.#describe(each, expected));
+        if (each.source !== "file") faults.push(this.#describe(each, expected)); // else it has told
         return [];
       });
       if (given.length > 0) this.#given.set(name, given);
     }
-    if (faults.length > 0) throw invalid(faults, wrong);
+    if (faults.length === 0) return;
+    const isMisread = told.some(({ name }) => name === undefined);
+    throw invalid(faults, wrong, isMisread);
   }
 
   get<N extends SettingName>(name: N): Given<N> | undefined {
@@ -80,9 +96,19 @@ export class GivenSettings {
 
   #describe({ name, text, source, where }: Omit<Given, "value">, expected: string): string {
     const subject = source === "file" ? `${this.#file?.places[name]}: ${SETTINGS[name].key}` : where;
-    const shown = SETTINGS[name].isSecret ? "not usable" : JSON.stringify(text);
-    return `${subject} is ${shown}: expected ${expected}`;
+    return describeValue(name, text, subject, expected);
   }
+}
+
+/** Says that a value cannot be used, without it where it is a secret. `subject` is what messages call the setting. */
+export function describeValue(
+  name: SettingName,
+  text: string,
+  subject: string | undefined,
+  expected: string = SETTINGS[name].form.expected,
+): string {
+  const shown = SETTINGS[name].isSecret ? "not usable" : JSON.stringify(text);
+  return `${subject} is ${shown}: expected ${expected}`;
 }
 
 /** How messages name a setting that comes from there. */
@@ -106,11 +132,24 @@ function textsOf(name: SettingName, { flags, env, file }: SettingSources): reado
   });
 }
 
-function invalid(faults: readonly string[], wrong: readonly Omit<Given, "value">[]): BridgeError {
-  const places = wrong.map(({ name, source, where }) => (source === "file" ? SETTINGS[name].key : where));
+/** `isMisread`: the file has faults beside values. */
+function invalid(
+  faults: readonly string[],
+  wrong: readonly Omit<Given, "value">[],
+  isMisread = false,
+): BridgeError {
+  const places = wrong
+    .filter(({ source }) => source !== "file" || !isMisread)
+    .map(({ name, source, where }) => (source === "file" ? SETTINGS[name].key : where));
   const leaveOut = wrong.every(({ source }) => source === "env") ? "unset" : "leave out";
-  return new BridgeError("CONFIG_INVALID", faults.join("\n"), {
-    hint: `Correct it, or ${leaveOut} ${places.join(" and ")} for the default.`,
+  const rest = faults.length - MAX_FAULTS;
+  const lines = rest > 0 ? [...faults.slice(0, MAX_FAULTS), `and ${rest} more faults`] : faults;
+  const advice = [
+    ...(isMisread ? [MEND_FILE] : []),
+    ...(places.length > 0 ? [`Correct it, or ${leaveOut} ${places.join(" and ")} for the default.`] : []),
+  ];
+  return new BridgeError("CONFIG_INVALID", lines.join("\n"), {
+    hint: advice.join(" "),
     data: { variables: wrong.map(({ name }) => name) },
   });
 }

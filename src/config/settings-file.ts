@@ -1,10 +1,9 @@
 import { type Node, type ParseError, parseTree, printParseErrorCode } from "jsonc-parser";
 import { BridgeError } from "../core/errors.ts";
 import { findNearest } from "../core/nearest.ts";
-import type { SettingTexts } from "./given.ts";
+import { describeValue, type FileFault, MEND_FILE, type SettingTexts } from "./given.ts";
 import { SETTING_NAMES, SETTINGS, type SettingName } from "./schema.ts";
 
-const MAX_FAULTS = 20;
 const MAX_SHOWN_CHARS = 200;
 
 const NAMES: ReadonlyMap<string, SettingName> = new Map(
@@ -22,7 +21,7 @@ const GROUPS: ReadonlySet<string> = new Set(
 );
 
 /** A fault, and how many characters into the text it is. */
-interface Fault {
+interface Fault extends Pick<FileFault, "name"> {
   readonly offset: number;
   readonly message: string;
 }
@@ -32,11 +31,13 @@ export interface ParsedSettings {
   readonly texts: SettingTexts;
   /** `shown:line:column` */
   readonly places: SettingTexts;
+  /** What cannot be used, from the top down. */
+  readonly faults: readonly FileFault[];
 }
 
 /**
  * Reads the text of a configuration file: JSON with comments and trailing commas. `shown` is how messages call the file.
- * Throws `CONFIG_INVALID` with the place of every fault; whether values make sense is not looked at.
+ * Throws `CONFIG_INVALID` where it is none; whether values fit each other is not looked at.
  */
 export function parseSettings(shown: string, written: string): ParsedSettings {
   const text = written.replace(/^\uFEFF/, "");
@@ -47,16 +48,21 @@ export function parseSettings(shown: string, written: string): ParsedSettings {
   const errors: ParseError[] = [];
   const root = parseText(shown, text, errors);
   const [first] = errors;
-  if (first !== undefined) throw invalid([`${place(first.offset)}: ${describeSyntax(first)}`]);
+  if (first !== undefined) throw invalid(`${place(first.offset)}: ${describeSyntax(first)}`);
   const found = new Map<SettingName, { text: string; offset: number }>();
   const faults: Fault[] = [];
   if (root?.type === "object") readGroup(root, "", found, faults);
   else if (root !== undefined)
     faults.push({ offset: root.offset, message: 'expected settings in "{" and "}"' });
-  if (faults.length > 0) throw invalid(faults.map(({ offset, message }) => `${place(offset)}: ${message}`));
+  for (const [name, { text: value, offset }] of found) {
+    if (SETTINGS[name].form.parse(value) === undefined)
+      faults.push({ name, offset, message: describeValue(name, value, SETTINGS[name].key) });
+  }
+  faults.sort((one, other) => one.offset - other.offset);
   return {
     texts: Object.fromEntries([...found].map(([name, value]) => [name, value.text])),
     places: Object.fromEntries([...found].map(([name, value]) => [name, place(value.offset)])),
+    faults: faults.map(({ name, offset, message }) => ({ name, message: `${place(offset)}: ${message}` })),
   };
 }
 
@@ -65,7 +71,7 @@ function parseText(shown: string, text: string, errors: ParseError[]): Node | un
   try {
     return parseTree(text, errors, { allowTrailingComma: true, allowEmptyContent: true });
   } catch (error) {
-    if (error instanceof RangeError) throw invalid([`${shown}: it is nested too deeply`]);
+    if (error instanceof RangeError) throw invalid(`${shown}: it is nested too deeply`);
     throw error;
   }
 }
@@ -158,8 +164,6 @@ function describeSyntax({ error }: ParseError): string {
   return `not valid JSON: ${words.toLowerCase()}`;
 }
 
-function invalid(faults: readonly string[]): BridgeError {
-  const rest = faults.length - MAX_FAULTS;
-  const lines = rest > 0 ? [...faults.slice(0, MAX_FAULTS), `and ${rest} more faults`] : faults;
-  return new BridgeError("CONFIG_INVALID", lines.join("\n"), { hint: "Correct the file, or move it away." });
+function invalid(message: string): BridgeError {
+  return new BridgeError("CONFIG_INVALID", message, { hint: MEND_FILE });
 }

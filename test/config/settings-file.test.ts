@@ -4,7 +4,6 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { loadSettings } from "../../src/config/load-file.ts";
 import { SETTING_NAMES, SETTINGS, type SettingName } from "../../src/config/schema.ts";
-import { parseSettings } from "../../src/config/settings-file.ts";
 import type { BridgeError } from "../../src/core/errors.ts";
 
 let home: string;
@@ -219,10 +218,38 @@ describe("a file that is wrong", () => {
     ]);
   });
 
-  test("says every fault, and how many more there are", () => {
-    const text = `{${Array.from({ length: 30 }, (_, n) => `"zzz${n}": 1`).join(",\n")}}`;
-    const parse = () => parseSettings("f", text);
-    expect(parse).toThrow(/^f:1:2: unknown key "zzz0".*\nf:2:1: .*\nand 10 more faults$/s);
+  test("says every fault, and how many more there are", async () => {
+    write(`{${Array.from({ length: 30 }, (_, n) => `"zzz${n}": 1`).join(",\n")}}`);
+    const { message } = await faultOf({ MCP_BRIDGE_CPUS: "y" });
+    const lines = message.replaceAll("~/.config/sandpy/config.jsonc:", "").split("\n");
+    expect(lines.map((line) => line.split(",")[0])).toEqual([
+      ...Array.from(
+        { length: 20 },
+        (_, n) => `${n + 1}:${n === 0 ? 2 : 1}: unknown key "zzz${n}": expected runtime`,
+      ),
+      "and 11 more faults",
+    ]);
+  });
+
+  test("says keys that it does not know and values that cannot be together, from the top down", async () => {
+    const shown = "~/.config/sandpy/config.jsonc";
+    write('{\n  "memory": "1",\n  "timout": 3,\n  "cpus": [2],\n  "pids": "x"\n}');
+    const faults = [
+      `${shown}:2:13: memory is "1": expected a size of at least 6m, such as 512m or 2g (b, k, m, g, t)`,
+      `${shown}:3:3: unknown key "timout": did you mean "timeout"?`,
+      `${shown}:4:11: "cpus" is an array: expected one value`,
+      `${shown}:5:11: pids is "x": expected a whole number of processes from 1 to 4194304`,
+    ];
+    expect(await faultOf()).toEqual({
+      code: "CONFIG_INVALID",
+      message: faults.join("\n"),
+      hint: "Correct the file, or move it away.",
+    });
+    expect(await faultOf({ MCP_BRIDGE_STATELESS: "perhaps" })).toEqual({
+      code: "CONFIG_INVALID",
+      message: [...faults, 'MCP_BRIDGE_STATELESS is "perhaps": expected 1, true, 0 or false'].join("\n"),
+      hint: "Correct the file, or move it away. Correct it, or leave out MCP_BRIDGE_STATELESS for the default.",
+    });
   });
 
   test("says the faults of file, variables and flags together", async () => {
