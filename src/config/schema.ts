@@ -6,6 +6,8 @@ const MAX_TIMER_SECONDS = 2_147_483; // timers hold 32 bits of milliseconds
 const MAX_ID = 4_294_967_294; // 2^32 - 1 is "no id" to the kernel
 const MAX_GLOB_CHARS = 256;
 const MIN_MEMORY_BYTES = 6 * 1024 ** 2; // what the engines accept at least
+const MIN_PIDS = 3; // the supervisor, Python and the thread that reads what the host says
+const MIN_CPUS = 0.01; // what the engines accept at least
 const SIZE_UNITS: Readonly<Record<string, number>> = { "": 0, b: 0, k: 1, m: 2, g: 3, t: 4 };
 
 /** What of zod says how values are written. */
@@ -42,12 +44,12 @@ function choice<const T extends string>(values: readonly T[], fold: (text: strin
   );
 }
 
-function wholeNumber(unit: string, max: number) {
+function wholeNumber(unit: string, max: number, min = 1) {
   const parse = (text: string) => {
     const value = /^\d{1,15}$/.test(text) ? Number(text) : 0;
-    return value >= 1 && value <= max ? value : undefined;
+    return value >= min && value <= max ? value : undefined;
   };
-  return setting(`a whole ${unit} from 1 to ${max}`, parse, (zod) => zod.int().min(1).max(max));
+  return setting(`a whole ${unit} from ${min} to ${max}`, parse, (zod) => zod.int().min(min).max(max));
 }
 
 const seconds = wholeNumber("number of seconds", MAX_TIMER_SECONDS);
@@ -71,13 +73,13 @@ const memory = size("a size of at least 6m, such as 512m or 2g (b, k, m, g, t)",
 const quota = size("a size of at least 1k, such as 64m or 1g (b, k, m, g, t)", 1024);
 
 const cpus = setting(
-  "a number above 0, such as 2 or 0.5",
+  `a number of at least ${MIN_CPUS}, such as 2 or 0.5`,
   (text) => {
     // JSON has numbers such as 0.30000000000000004; no engine counts that far.
     const value = /^\d{1,4}(\.\d{1,20})?$/.test(text) ? Math.round(Number(text) * 1e6) / 1e6 : 0;
-    return value > 0 ? value : undefined;
+    return value >= MIN_CPUS ? value : undefined;
   },
-  (zod) => zod.number().min(0.001).max(9999),
+  (zod) => zod.number().min(MIN_CPUS).max(9999),
 );
 
 const containerUser = setting(
@@ -233,7 +235,7 @@ export const SETTINGS = {
   MCP_BRIDGE_TIMEOUT: row("timeout", seconds),
   MCP_BRIDGE_MAX_TIMEOUT: row("maxTimeout", seconds),
   MCP_BRIDGE_MEMORY: row("memory", memory, { flag: "memory" }),
-  MCP_BRIDGE_PIDS: row("pids", wholeNumber("number of processes", 4_194_304), { flag: "pids" }),
+  MCP_BRIDGE_PIDS: row("pids", wholeNumber("number of processes", 4_194_304, MIN_PIDS), { flag: "pids" }),
   MCP_BRIDGE_CPUS: row("cpus", cpus, { flag: "cpus" }),
   MCP_BRIDGE_CONTAINER_USER: row("containerUser", containerUser),
   MCP_BRIDGE_RUNTIME_IDLE_TIMEOUT: row("runtimeIdleTimeout", seconds),

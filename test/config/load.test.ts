@@ -116,7 +116,7 @@ test.each([
   ["MCP_BRIDGE_MEMORY", "256M", { memoryBytes: 256 * MIB }],
   ["MCP_BRIDGE_MEMORY", "1.5g", { memoryBytes: 1536 * MIB }],
   ["MCP_BRIDGE_MEMORY", "2 GiB", { memoryBytes: 2048 * MIB }],
-  ["MCP_BRIDGE_PIDS", "1", { pids: 1 }],
+  ["MCP_BRIDGE_PIDS", "3", { pids: 3 }],
   ["MCP_BRIDGE_CPUS", "0.5", { cpus: 0.5 }],
   ["MCP_BRIDGE_CONTAINER_USER", "1:0", { containerUser: "1:0" }],
   ["MCP_BRIDGE_CONTAINER_USER", "01000:4294967294", { containerUser: "1000:4294967294" }],
@@ -211,10 +211,12 @@ test.each([
   ["MCP_BRIDGE_MEMORY", "5m", SIZE],
   ["MCP_BRIDGE_MEMORY", "-1", SIZE],
   ["MCP_BRIDGE_MEMORY", "99999999999t", SIZE],
-  ["MCP_BRIDGE_PIDS", "0", "a whole number of processes from 1 to 4194304"],
+  ["MCP_BRIDGE_PIDS", "0", "a whole number of processes from 3 to 4194304"],
+  ["MCP_BRIDGE_PIDS", "2", "a whole number of processes from 3 to 4194304"],
+  ["MCP_BRIDGE_CPUS", "0.009", "a number of at least 0.01, such as 2 or 0.5"],
   ["MCP_BRIDGE_ADD_SERVERS", "a,,b", "server names or globs with commas between, such as notes,git*"],
-  ["MCP_BRIDGE_CPUS", "0", "a number above 0, such as 2 or 0.5"],
-  ["MCP_BRIDGE_CPUS", "two", "a number above 0, such as 2 or 0.5"],
+  ["MCP_BRIDGE_CPUS", "0", "a number of at least 0.01, such as 2 or 0.5"],
+  ["MCP_BRIDGE_CPUS", "two", "a number of at least 0.01, such as 2 or 0.5"],
   ["MCP_BRIDGE_CONTAINER_USER", "nobody", IDS],
   ["MCP_BRIDGE_CONTAINER_USER", "1000", IDS],
   ["MCP_BRIDGE_CONTAINER_USER", "0:0", IDS],
@@ -242,8 +244,8 @@ test("names every variable that is wrong", () => {
   const error = faultOf({ MCP_BRIDGE_PIDS: "x", MCP_BRIDGE_CPUS: "y" });
 
   expect(error.message).toBe(
-    'MCP_BRIDGE_PIDS is "x": expected a whole number of processes from 1 to 4194304\n' +
-      'MCP_BRIDGE_CPUS is "y": expected a number above 0, such as 2 or 0.5',
+    'MCP_BRIDGE_PIDS is "x": expected a whole number of processes from 3 to 4194304\n' +
+      'MCP_BRIDGE_CPUS is "y": expected a number of at least 0.01, such as 2 or 0.5',
   );
   expect(error.hint).toBe("Correct it, or unset MCP_BRIDGE_PIDS and MCP_BRIDGE_CPUS for the default.");
 });

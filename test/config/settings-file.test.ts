@@ -141,9 +141,9 @@ test.each(["", "// nothing yet\n", "{}"])("takes %j for no settings", async (tex
 
 test("stands below the environment and the flags, and what is denied adds up", async () => {
   write(
-    '{"pids": 1, "cpus": 1, "memory": "64m", "policy": {"servers": {"deny": ["file"], "allow": ["file"]}}}',
+    '{"pids": 4, "cpus": 1, "memory": "64m", "policy": {"servers": {"deny": ["file"], "allow": ["file"]}}}',
   );
-  const env = { MCP_BRIDGE_PIDS: "2", MCP_BRIDGE_CPUS: "2", MCP_BRIDGE_DENY_SERVERS: "env" };
+  const env = { MCP_BRIDGE_PIDS: "5", MCP_BRIDGE_CPUS: "2", MCP_BRIDGE_DENY_SERVERS: "env" };
 
   const config = await load(env, { MCP_BRIDGE_PIDS: "3", MCP_BRIDGE_ALLOW_SERVERS: "flag" });
 
@@ -168,7 +168,7 @@ test("starts relative paths at its own folder", async () => {
 
 describe("a file that is wrong", () => {
   test.each([
-    ['{"pids": "x"}', '1:10: pids is "x": expected a whole number of processes from 1 to 4194304'],
+    ['{"pids": "x"}', '1:10: pids is "x": expected a whole number of processes from 3 to 4194304'],
     ['{\n  "timout": 3 }', '2:3: unknown key "timout": did you mean "timeout"?'],
     [
       '{"policy": {"readonly": true}}',
@@ -202,7 +202,7 @@ describe("a file that is wrong", () => {
       '{"image": ""}',
       '1:11: image is "": expected the name of a container image, which cannot start with "-" or contain white space',
     ],
-    ['{"pids": 1, "pids": 2}', '1:13: "pids" is given twice'],
+    ['{"pids": 3, "pids": 4}', '1:13: "pids" is given twice'],
     ["[1]", '1:1: expected settings in "{" and "}"'],
     ['{"pids": 3', "1:11: not valid JSON: close brace expected"],
     [
@@ -238,7 +238,7 @@ describe("a file that is wrong", () => {
       `${shown}:2:13: memory is "1": expected a size of at least 6m, such as 512m or 2g (b, k, m, g, t)`,
       `${shown}:3:3: unknown key "timout": did you mean "timeout"?`,
       `${shown}:4:11: "cpus" is an array: expected one value`,
-      `${shown}:5:11: pids is "x": expected a whole number of processes from 1 to 4194304`,
+      `${shown}:5:11: pids is "x": expected a whole number of processes from 3 to 4194304`,
     ];
     expect(await faultOf()).toEqual({
       code: "CONFIG_INVALID",
@@ -257,8 +257,8 @@ describe("a file that is wrong", () => {
     expect(await faultOf({ MCP_BRIDGE_CPUS: "y" })).toEqual({
       code: "CONFIG_INVALID",
       message:
-        '~/.config/sandpy/config.jsonc:1:10: pids is "x": expected a whole number of processes from 1 to 4194304\n' +
-        'MCP_BRIDGE_CPUS is "y": expected a number above 0, such as 2 or 0.5',
+        '~/.config/sandpy/config.jsonc:1:10: pids is "x": expected a whole number of processes from 3 to 4194304\n' +
+        'MCP_BRIDGE_CPUS is "y": expected a number of at least 0.01, such as 2 or 0.5',
       hint: "Correct it, or leave out pids and MCP_BRIDGE_CPUS for the default.",
     });
   });
@@ -266,10 +266,10 @@ describe("a file that is wrong", () => {
 
 describe("a file that is named", () => {
   test("is read in place of the usual one, whoever names it", async () => {
-    write('{"pids": 1}');
-    const one = write('{"pids": 2}', join(home, "one.jsonc"));
+    write('{"pids": 4}');
+    const one = write('{"pids": 5}', join(home, "one.jsonc"));
     const two = write('{"pids": 3}', join(home, "two.jsonc"));
-    expect((await load({ MCP_BRIDGE_CONFIG: "~/one.jsonc" })).pids).toBe(2);
+    expect((await load({ MCP_BRIDGE_CONFIG: "~/one.jsonc" })).pids).toBe(5);
     expect((await load({ MCP_BRIDGE_CONFIG: one }, { MCP_BRIDGE_CONFIG: two })).pids).toBe(3);
     expect((await load({ MCP_BRIDGE_CONFIG: "/dev/null" })).pids).toBe(128);
   });

@@ -198,7 +198,7 @@ test("a configuration file that is wrong stops the start, with every place", asy
   expect([code, stderr]).toEqual([
     3,
     `sandpy: ${CONFIG}:2:21: unknown key "policy.tools.denny": did you mean "policy.tools.deny"?\n` +
-      `${CONFIG}:2:44: pids is "many": expected a whole number of processes from 1 to 4194304\n` +
+      `${CONFIG}:2:44: pids is "many": expected a whole number of processes from 3 to 4194304\n` +
       `${CONFIG}:2:51: "audit" is 1: expected file, arguments in "{" and "}"\nCorrect the file, or move it away.`,
   ]);
   const named = await command(["run", "job.py", "--config", "other.jsonc"], { home });
