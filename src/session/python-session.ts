@@ -15,7 +15,7 @@ import type { CallLimit } from "./call-group.ts";
 import { RESET_DEADLINE_MS, runCell } from "./execution.ts";
 import { feedInput } from "./feed-input.ts";
 import type { KernelSource } from "./kernel-source.ts";
-import { interrupted, notRun } from "./not-run.ts";
+import { interrupted, notConnected, notRun } from "./not-run.ts";
 import { cutNote, deathNote, endedNote, idleNote } from "./notes.ts";
 import type { ExecuteRequest, Outcome } from "./outcome.ts";
 import { CapturedOutput } from "./output.ts";
@@ -265,7 +265,10 @@ class PythonSession implements Session {
       untilAborted(tools.servers(), signal), // reads the configuration, the first time
       ...wanted.map((server) => tools.connect(server, signal)),
     ]);
-    for (const step of connected) if (step.status === "rejected") throw step.reason;
+    const faults = connected.flatMap((step, at) =>
+      step.status === "rejected" ? [[wanted[at] ?? "", step.reason] as const] : [],
+    );
+    if (faults.length > 0) throw notConnected(faults);
     if (kernel.status === "rejected") throw kernel.reason;
     return kernel.value;
   }

@@ -37,7 +37,20 @@ describe("bad input", () => {
     ["a timeout without end", { code: "1", timeout: 100_000 }, ["timeout", "100000", "120"]],
     ["an unknown argument", { code: "1", langage: "py" }, ["langage"]],
     ["an unknown server", { code: "1", servers: ["memroy"] }, ["memroy", "memory", "broken", "missing"]],
-    ["a server that fails to start", { code: "1", servers: ["broken"] }, ["broken", "cannot open the vault"]],
+    [
+      "a server that fails to start",
+      { code: "1", servers: ["broken"] },
+      [
+        "broken",
+        "cannot open the vault",
+        'Nothing was run. Leave "broken" out of the servers to run without it.',
+      ],
+    ],
+    [
+      "two servers that fail to start",
+      { code: "1", servers: ["missing", "memory", "broken"] },
+      ["no-such-command-here", 'Leave "missing" and "broken" out of the servers to run without them.'],
+    ],
     [
       "a server whose command does not exist",
       { code: "1", servers: ["missing"] },
