@@ -9,6 +9,7 @@ import { record } from "./facts.ts";
 import { isGvisor } from "./gvisor.ts";
 import type { HandingDown } from "./handing-down.ts";
 import { buildInstallArgs } from "./image-build/install-args.ts";
+import { hintOnPull } from "./image-pull.ts";
 import { type ContainerInstall, ImageStore, type RunningInstaller } from "./image-store.ts";
 import { LeftContainers } from "./left-containers.ts";
 import { checkMounts, usesSelinux } from "./mounts.ts";
@@ -137,7 +138,7 @@ export class CliEngine implements ContainerEngine {
       "IMAGE_MISSING",
       `${engine} could not pull the image "${image}": ${lastLine(stderr)}`,
       {
-        hint: `Run "${engine} pull ${image}" to see more. Without a registry, "sandpy image build --from-host" makes an image; name it in MCP_BRIDGE_IMAGE.`,
+        hint: hintOnPull(engine, image),
         data: { image, engine },
       },
     );

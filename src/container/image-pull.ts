@@ -66,3 +66,12 @@ export class ImagePuller {
     return pull;
   }
 }
+
+/** What to do where an image could not be pulled: no registry has those of `localhost/`. */
+export function hintOnPull(engine: string, image: string): string {
+  if (!image.startsWith("localhost/")) {
+    return `Run "${engine} pull ${image}" to see more. Without a registry, "sandpy image build --from-host" makes an image; name it in MCP_BRIDGE_IMAGE.`;
+  }
+  const how = process.platform === "linux" ? "--from-host" : "--with numpy";
+  return `An image of that name is built on the machine itself: "sandpy image list" shows which there are, and "sandpy image build ${how}" makes one; name it in MCP_BRIDGE_IMAGE.`;
+}

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { ContainerEngine } from "../../src/container/engine.ts";
-import { ImagePuller } from "../../src/container/image-pull.ts";
+import { hintOnPull, ImagePuller } from "../../src/container/image-pull.ts";
 import { createMemoryLog } from "../helpers/logs.ts";
 
 const live = () => new AbortController().signal;
@@ -65,4 +65,13 @@ describe("ImagePuller", () => {
     expect(await waiting.catch((e: Error) => e.message)).toBe("the pull was ended");
     expect(pulls).toHaveLength(1);
   });
+});
+
+test("says of an image that no registry has that it is built", () => {
+  expect(hintOnPull("podman", "localhost/sandpy-python:3f2a")).toMatch(
+    /^An image of that name is built on the machine itself: "sandpy image list" .* "sandpy image build --/,
+  );
+  expect(hintOnPull("podman", "python:3.14-slim")).toStartWith(
+    'Run "podman pull python:3.14-slim" to see more.',
+  );
 });
