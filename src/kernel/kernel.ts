@@ -57,7 +57,7 @@ export interface KernelOptions {
   readonly events: KernelEvents;
   readonly log: Log;
   readonly helloDeadlineMs: number;
-  /** How often a sandbox is looked at that takes nothing of an answer: the third time it ends. 20 s by default. */
+  /** How often a sandbox is looked at that does not take an answer: see `Outbox`. 20 s by default. */
   readonly answerLookMs?: number;
   readonly signal: AbortSignal;
 }
@@ -137,7 +137,7 @@ class FrameKernel implements Kernel {
     this.#options = options;
     this.#outbox = new Outbox({
       write: (line) => this.#send(line),
-      onStuck: () => void this.#giveUp("it took nothing of an answer for a minute"),
+      onStuck: () => void this.#giveUp("it did not take an answer for a minute or longer"),
       isHeldBack: () => this.#isHeldBack,
       lookMs: options.answerLookMs,
     });

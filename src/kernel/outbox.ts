@@ -7,6 +7,8 @@ const MAX_ANSWER_BYTES = 96 * 1024 * 1024;
 const TOO_LONG = `the answer is nested too deeply, or takes more than the ${MAX_FRAME_BYTES} bytes of JSON that can be sent at once; ask for less`;
 /** So often in a row a sandbox is seen to have taken nothing, until it is told; a machine that slept is no reason. */
 const STUCK_LOOKS = 3;
+/** The pipe says only when it has taken a line whole: one look more for so much of it, since an engine may be far away. */
+const LOOK_CHARS = 4 * 1024 * 1024;
 const LOOK_MS = 20_000;
 
 type Reply = Extract<OutgoingLine, readonly ["k", { readonly id: number }]>;
@@ -14,7 +16,7 @@ type Reply = Extract<OutgoingLine, readonly ["k", { readonly id: number }]>;
 export interface OutboxOptions {
   /** Resolves when the pipe has taken the line. */
   readonly write: (line: string) => Promise<void>;
-  /** Called when the pipe takes nothing of an answer that is not small, for about a minute. */
+  /** Called when the pipe has not taken an answer that is not small, for a minute, and longer for a long one. */
   readonly onStuck: () => void;
   /** Whether it is we who take nothing of the sandbox: then it may be unable to. */
   readonly isHeldBack: () => boolean;
@@ -57,21 +59,22 @@ export class Outbox {
     const bytes = sizeOfJson(reply[1], MAX_ANSWER_BYTES);
     if (bytes > MAX_ANSWER_BYTES) return write(renderRefusal(reply, TOO_LONG));
     if (bytes <= SMALL_BYTES) return write(renderReply(reply));
-    this.#turn = this.#turn.then(() => (this.#isClosed ? undefined : this.#watch(write(renderReply(reply)))));
+    this.#turn = this.#turn.then(() => (this.#isClosed ? undefined : this.#writeWatched(renderReply(reply))));
     return this.#turn;
   }
 
-  async #watch(written: Promise<void>): Promise<void> {
-    const { onStuck, isHeldBack, lookMs = LOOK_MS } = this.#options;
+  async #writeWatched(line: string): Promise<void> {
+    const { write, onStuck, isHeldBack, lookMs = LOOK_MS } = this.#options;
+    const most = STUCK_LOOKS + Math.floor(line.length / LOOK_CHARS);
     let looks = 0;
     const timer = setInterval(() => {
       looks = isHeldBack() ? 0 : looks + 1;
-      if (looks < STUCK_LOOKS && !this.#isClosed) return;
+      if (looks < most && !this.#isClosed) return;
       clearInterval(timer);
       if (!this.#isClosed) onStuck();
     }, lookMs).unref();
     try {
-      await written;
+      await write(line);
     } finally {
       clearInterval(timer);
     }

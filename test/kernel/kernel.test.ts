@@ -267,7 +267,7 @@ describe("a running kernel", () => {
     await Bun.sleep(200); // three times as long as it is given otherwise
     expect(isOver).toBe(false);
     held.resolve();
-    expect(await ended).toBe("it took nothing of an answer for a minute");
+    expect(await ended).toBe("it did not take an answer for a minute or longer");
     await answers;
   });
 
