@@ -2,6 +2,7 @@ import type { Sandbox, SandboxExit } from "../container/engine.ts";
 import { BridgeError } from "../core/errors.ts";
 import { type Closable, untilAborted, withDeadline } from "../core/lifecycle.ts";
 import type { Log } from "../core/log.ts";
+import type { Place } from "../core/room.ts";
 import { outsideRuns } from "../core/run-context.ts";
 import { type Answer, Asks } from "./asks.ts";
 import { readFrames } from "./channel.ts";
@@ -41,8 +42,8 @@ export interface KernelEvents {
   onDisplay(frame: DisplayFrame): void;
   /** The whole of a stream of the running execution is in a file of the sandbox. */
   onSpilled(frame: SpilledFrame): void;
-  /** `cost` is about what the frame takes in memory, in bytes. */
-  onRpc(frame: RpcFrame, cost: number): void;
+  /** `cost` is about what the frame takes in memory, in bytes; `place` is where it is counted, where it is not small. */
+  onRpc(frame: RpcFrame, cost: number, place: Place | undefined): void;
   /** The Python process is gone and its state with it; the sandbox has a fresh one, in which an execution goes on. */
   onDied(frame: DiedFrame, isDuringExecution: boolean): void;
   /** What the sandbox sent was no frame, and was dropped; `say` writes that to the log, as long as it is worth it. */
@@ -255,12 +256,12 @@ class FrameKernel implements Kernel {
 
   async #read(): Promise<void> {
     const { sandbox, events, log } = this.#options;
-    const stop = await readFrames(
-      sandbox.stdout,
-      (line, cost) => this.#holdBack(this.#dispatch(line, cost)),
+    const stop = await readFrames(sandbox.stdout, {
+      onLine: (line, cost, place) => this.#dispatch(line, cost, place),
+      onInvalid: (reason, say) => events.onRejected(reason, say),
+      holdBack: (wait) => this.#holdBack(wait),
       log,
-      (reason, say) => events.onRejected(reason, say),
-    ).catch(() => "ended" as const);
+    }).catch(() => "ended" as const);
     if (stop === "overflow") {
       events.onRejected("a line longer than the protocol allows", () => undefined); // its end says it
       await this.#giveUp("it sent a line longer than the protocol allows");
@@ -277,17 +278,16 @@ class FrameKernel implements Kernel {
     await this.close().catch((error) => log.error("could not stop a sandbox", { error: String(error) }));
   }
 
-  #holdBack(wait: void | Promise<void>): void | Promise<void> {
-    if (wait === undefined) return undefined;
+  #holdBack(wait: Promise<void>): Promise<void> {
     this.#isHeldBack = true;
     return wait.finally(() => {
       this.#isHeldBack = false;
     });
   }
 
-  #dispatch([speaker, frame]: IncomingLine, cost: number): void | Promise<void> {
+  #dispatch([speaker, frame]: IncomingLine, cost: number, place: Place | undefined): void | Promise<void> {
     if (speaker === "k") {
-      if (frame.type === "rpc") this.#options.events.onRpc(frame, cost);
+      if (frame.type === "rpc") this.#options.events.onRpc(frame, cost, place);
       else if (frame.type === "display") this.#options.events.onDisplay(frame);
       else if (frame.type === "synced") this.#synced(frame.id);
       else if (frame.type === "answer") this.#asks.settle(frame);

@@ -301,10 +301,11 @@ class PythonSession implements Session {
       },
       onDisplay: (frame) => this.#cell?.images.add(frame),
       onSpilled: (frame) => this.#cell?.output.noteFile(frame),
-      onRpc: (frame, cost) => {
+      onRpc: (frame, cost, place) => {
         const kernel = this.#kernel;
         if (kernel === undefined) return;
-        void withinRun(this.#context, () => this.#desk.serve(frame, cost, (line) => kernel.reply(line)));
+        const reply = kernel.reply.bind(kernel);
+        void withinRun(this.#context, () => this.#desk.serve(frame, cost, reply, place));
       },
       onRejected: (reason, say) => {
         this.#reporter.emit({ kind: "frame-rejected", reason });

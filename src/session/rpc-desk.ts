@@ -1,5 +1,6 @@
 import { Claim } from "../core/answer-room.ts";
 import { BridgeError, type ErrorCode, toBridgeError } from "../core/errors.ts";
+import type { Place } from "../core/room.ts";
 import { withinRun } from "../core/run-context.ts";
 import { Slots } from "../core/slots.ts";
 import type { WhileAsking } from "../kernel/host-tools.ts";
@@ -57,15 +58,22 @@ export class RpcDesk {
   }
 
   /**
-   * Answers `frame`, which takes `cost` bytes in memory, through `reply`, which resolves when the sandbox has taken it. Never rejects.
+   * Answers `frame`, which takes `cost` bytes in memory, through `reply`, which resolves when the sandbox has taken it. Until then
+   * it is counted in `place`. Never rejects.
    */
-  async serve(frame: RpcFrame, cost: number, reply: (line: Reply) => Promise<void>): Promise<void> {
+  async serve(
+    frame: RpcFrame,
+    cost: number,
+    reply: (line: Reply) => Promise<void>,
+    place?: Place,
+  ): Promise<void> {
     if (frame.fault !== undefined || this.#open >= MAX_OPEN || this.#openCost + cost > MAX_OPEN_COST) {
       await this.#refuse(frame, reply);
       return;
     }
     this.#open += 1;
     this.#openCost += cost;
+    place?.share();
     const limit = this.#options.limit();
     const era = this.#era;
     const process = this.#process;
@@ -86,6 +94,7 @@ export class RpcDesk {
     } finally {
       this.#open -= 1;
       this.#openCost -= cost;
+      place?.leave();
     }
   }
 

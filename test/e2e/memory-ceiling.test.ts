@@ -85,6 +85,23 @@ time.sleep(6)`;
 );
 
 onLinux(
+  "EXH-14: sandboxes that send all they can at once take less than 300 MB together, and each call is made",
+  async () => {
+    using home = createHome();
+    const script = JSON.stringify({ tools: { take: { result: '{"content":[]}', delayMs: 200 } } });
+    home.defineServers({ fx: { command: process.execPath, args: [SERVER, script] } });
+    const env = { MCP_BRIDGE_HTTP_TOKEN: TOKEN, MCP_BRIDGE_TIMEOUT: "100" };
+    await using served = await startServed(home, [], env);
+    await using client = await connectHttp(served.url, TOKEN, "v1");
+    const code = 'await mcp_fx.take(text="x" * (24 * 1024 ** 2)); print("all", "taken")';
+    const runs = await Promise.all(Array.from({ length: 3 }, () => client.run(code, "new")));
+    expect(runs.map(({ text }) => text).filter((text) => !text.includes("all taken"))).toEqual([]);
+    expect(peakMib(served.child.pid)).toBeLessThan(CEILING_MIB);
+  },
+  120_000,
+);
+
+onLinux(
   "CLI-15: a hundred bodies of 15 MB at once are all answered, in less than 300 MB",
   async () => {
     using home = createHome();

@@ -1,7 +1,11 @@
 import { expect, spyOn, test } from "bun:test";
 import { costOfJson } from "../../src/core/json-cost.ts";
+import { type Place, Room } from "../../src/core/room.ts";
 import { readFrames } from "../../src/kernel/channel.ts";
 import { createMemoryLog } from "../helpers/logs.ts";
+import { until } from "../helpers/until.ts";
+
+const MIB = 1024 ** 2;
 
 test("lets timers ring while a sandbox writes without end", async () => {
   const giveUpAt = performance.now() + 5000;
@@ -13,7 +17,7 @@ test("lets timers ring while a sandbox writes without end", async () => {
     const chunk = Buffer.from("junk\n".repeat(1000));
     while (!hasRung && performance.now() < giveUpAt) yield chunk;
   }
-  expect(await readFrames(endless(), () => undefined, createMemoryLog())).toBe("ended");
+  expect(await readFrames(endless(), { onLine: () => undefined, log: createMemoryLog() })).toBe("ended");
   expect(hasRung).toBe(true);
 });
 
@@ -23,7 +27,7 @@ test("says what each frame costs", async () => {
     yield Buffer.from(`${lines.join("\n")}\n`);
   }
   const costs: number[] = [];
-  await readFrames(output(), (_line, cost) => void costs.push(cost), createMemoryLog());
+  await readFrames(output(), { onLine: (_line, cost) => void costs.push(cost), log: createMemoryLog() });
   expect(costs).toEqual(lines.map((line) => costOfJson(line)));
 });
 
@@ -37,9 +41,66 @@ test.each([
   }
   const collect = spyOn(Bun, "gc").mockImplementation(() => undefined);
   try {
-    await readFrames(output(), () => undefined, createMemoryLog());
+    const room = new Room({ totalBytes: 64 * MIB });
+    await readFrames(output(), { onLine: () => undefined, log: createMemoryLog(), room });
     expect(collect).toHaveBeenCalledTimes(collections);
   } finally {
     collect.mockRestore();
   }
+});
+
+const rpc = (bytes: number) =>
+  `["k",{"type":"rpc","id":1,"method":"call_tool","params":{"text":"${"x".repeat(bytes)}"}}]\n`;
+
+test("EXH-14: a large request of another sandbox is read once the one before it was answered, and small ones meanwhile", async () => {
+  const room = new Room({ totalBytes: 2 * MIB });
+  let readBytes = 0;
+  async function* output(text: string) {
+    for (let at = 0; at < text.length; at += 64 * 1024) {
+      const chunk = Buffer.from(text.slice(at, at + 64 * 1024));
+      readBytes += chunk.length;
+      yield chunk;
+    }
+  }
+  const waits: Promise<void>[] = [];
+  const read = async (text: string) => {
+    const places: (Place | undefined)[] = [];
+    const onLine = (_line: unknown, _cost: number, place: Place | undefined) => {
+      place?.share();
+      places.push(place);
+    };
+    const holdBack = (wait: Promise<void>) => {
+      waits.push(wait);
+      return wait;
+    };
+    await readFrames(output(text), { onLine, holdBack, log: createMemoryLog(), room });
+    return places;
+  };
+
+  const [first] = await read(rpc(4 * MIB));
+  const other = read(rpc(4 * MIB) + rpc(100));
+  expect(await read(rpc(100))).toEqual([undefined]);
+  await until("the other to wait", () => waits.length === 1);
+  expect(readBytes).toBeLessThan(6 * MIB);
+  first?.leave();
+  const [second, small] = await other;
+
+  expect([second?.bytes, small]).toEqual([rpc(4 * MIB).length - 1, undefined]);
+  second?.leave();
+  expect(room.usedBytes).toBe(0);
+});
+
+test.each([
+  ["ends in the middle of it", `${"x".repeat(2 * MIB)}`],
+  ["breaks the protocol with it", `${"x".repeat(40 * MIB)}\n`],
+  ["sends no frame", `${"x".repeat(2 * MIB)}\n`],
+  ["sends one that nobody keeps", rpc(2 * MIB)],
+])("EXH-14: what a sandbox has sent of a long line counts no more when it %s", async (_what, text) => {
+  const room = new Room({ totalBytes: 64 * MIB });
+  async function* output() {
+    yield Buffer.from(text.slice(0, 1.5 * MIB));
+    yield Buffer.from(text.slice(1.5 * MIB));
+  }
+  await readFrames(output(), { onLine: () => undefined, log: createMemoryLog(), room });
+  expect([room.usedBytes, room.count()]).toEqual([0, 0]);
 });
