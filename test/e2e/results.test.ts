@@ -80,10 +80,10 @@ describe("the structured content", () => {
 
   test("measures the code and not the wait for its turn", async () => {
     const [, second] = await Promise.all([
-      bridge.call({ code: "import time\ntime.sleep(0.5)" }),
+      bridge.call({ code: "import time\ntime.sleep(2)" }),
       bridge.call({ code: "1" }),
     ]);
-    expect(Number(second.structured["durationMs"])).toBeLessThan(400);
+    expect(Number(second.structured["durationMs"])).toBeLessThan(2000);
   });
 });
 
