@@ -15,13 +15,16 @@ describe("UPS-2: a server", () => {
   test("that answers after the call was cancelled disturbs nobody", async () => {
     using journal = createJournal();
     await using rig = createRig([
-      scripted("fx", { tools: { late: { delayMs: 200 }, ok: {} }, journal: journal.path }),
+      scripted("fx", { tools: { late: { onCancelled: true }, ok: {} }, journal: journal.path }),
     ]);
     await call(rig, "ok");
 
-    expect((await faultOf(call(rig, "late", AbortSignal.timeout(50)))).code).toBe("UPSTREAM_TIMEOUT");
-    await until(() => count(journal.lines(), "notifications/cancelled") === 1);
-    await call(rig, "late"); // the late answer comes before this one's
+    const stop = new AbortController();
+    const fault = faultOf(call(rig, "late", stop.signal));
+    await until(() => count(journal.lines(), '"late"') === 1);
+    stop.abort(new DOMException("its time is over", "TimeoutError"));
+    expect((await fault).code).toBe("UPSTREAM_TIMEOUT");
+    await until(() => count(journal.lines(), "notifications/cancelled") === 1); // the answer comes before all others
 
     expect(await call(rig, "ok", soon(), { n: 1 })).toMatchObject({ structuredContent: { n: 1 } });
     expect(count(journal.lines(), "boot")).toBe(1);
