@@ -1,5 +1,6 @@
 import type { Writable } from "node:stream";
 import type { Config } from "../config/config.ts";
+import { explainFileFault } from "../core/file-faults.ts";
 import { createLog, type Log } from "../core/log.ts";
 import type { DiscoveryProblem } from "../discovery/server-definition.ts";
 import type { CliIo } from "./context.ts";
@@ -43,7 +44,7 @@ export function flush(stream: Writable): Promise<void> {
 
 /** Says that output was lost, as on a full disk, and returns the exit code for it. */
 export function reportLoss(io: CliIo, error: Error): 1 {
-  io.stderr.write(`sandpy: the output is not complete: ${error.message}\n`);
+  io.stderr.write(`sandpy: the output is not complete: ${explainFileFault(error).what}\n`);
   return 1;
 }
 

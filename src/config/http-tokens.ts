@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { BridgeError } from "../core/errors.ts";
+import { explainFileFault } from "../core/file-faults.ts";
 
 /** A token that lets in over HTTP, by its SHA-256 alone, and whose it is. */
 export interface HttpToken {
@@ -113,9 +114,12 @@ async function readPrivate(path: string): Promise<string> {
     // A pipe in its place must not make the program wait for a writer.
     file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (error) {
-    throw new BridgeError("CONFIG_INVALID", `the file of tokens cannot be read: ${String(error)}`, {
-      hint: "Correct --token-file, or leave it out.",
-    });
+    const { what, hint = HINT } = explainFileFault(error);
+    throw new BridgeError(
+      "CONFIG_INVALID",
+      `the file of tokens ${JSON.stringify(path)} cannot be read: ${what}`,
+      { hint: `Correct --token-file or MCP_BRIDGE_HTTP_TOKEN_FILE, or leave it out. ${hint}` },
+    );
   }
   try {
     const facts = await file.stat();

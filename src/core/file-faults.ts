@@ -3,6 +3,8 @@ const REASONS: Readonly<Record<string, readonly [what: string, hint?: string]>> 
   ENOSPC: ["the disk is full", "Free some space on it, then try again."],
   EDQUOT: ["the user's share of the disk is used up", "Free some space on it, then try again."],
   EFBIG: ["the file would be larger than this process may write", "Raise its limit (ulimit -f)."],
+  ENOENT: ["there is no such file or folder"],
+  EISDIR: ["it is a folder"],
   EROFS: ["it is on a file system that is read-only"],
   EACCES: ["permission is denied"],
   EPERM: ["it is not permitted"],

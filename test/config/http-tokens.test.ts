@@ -106,7 +106,16 @@ describe("a file", () => {
     expect(await loadTokenFile(write(`alice ${A}\n`, 0o640))).toHaveLength(1);
   });
 
-  test.each([["nowhere"], ["."]])("%p is refused, since it is none", async (name) => {
-    expect((await faultOf(join(folder, name))).code).toBe("CONFIG_INVALID");
+  test.each([
+    ["nowhere", "cannot be read: there is no such file or folder"],
+    [".", "expected a file of at most"],
+  ])("%p is refused, since it is none", async (name, words) => {
+    const { code, message, hint } = await faultOf(join(folder, name));
+    expect([code, message, message.includes("ENOENT")]).toEqual([
+      "CONFIG_INVALID",
+      expect.stringContaining(words),
+      false,
+    ]);
+    if (name === "nowhere") expect(hint).toMatch(/^Correct --token-file .* Each line is "name token"; /);
   });
 });

@@ -88,7 +88,7 @@ describe("CLI-1: output", () => {
     async (words) => {
       const { code, stderr } = await inShell(`"$0" ${words} >/dev/full`);
       expect(code).toBe(1);
-      expect(stderr).toStartWith("sandpy: the output is not complete: ENOSPC");
+      expect(stderr).toStartWith("sandpy: the output is not complete: the disk is full");
     },
   );
 });

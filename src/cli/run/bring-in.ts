@@ -1,5 +1,6 @@
 import { constants, open } from "node:fs/promises";
 import { BridgeError } from "../../core/errors.ts";
+import { explainFileFault } from "../../core/file-faults.ts";
 import type { WorkspaceFiles } from "../../kernel/workspace-files.ts";
 import type { InputFile, JobInputs } from "./job-inputs.ts";
 
@@ -37,7 +38,7 @@ async function* readPieces({ source, bytes, content }: InputFile): AsyncIterable
     }
   } catch (error) {
     if (error instanceof BridgeError) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
+    const { what: reason } = explainFileFault(error);
     throw new BridgeError("FILES_FAILED", `${JSON.stringify(source)} could not be copied in: ${reason}`, {
       hint: "Make it readable for you, or leave it out.",
     });

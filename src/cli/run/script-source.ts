@@ -1,5 +1,6 @@
 import { open } from "node:fs/promises";
 import type { Readable } from "node:stream";
+import { explainFileFault } from "../../core/file-faults.ts";
 import { readBounded } from "../../core/read-bounded.ts";
 import { usage } from "../arguments.ts";
 
@@ -38,8 +39,8 @@ async function readFile(file: string): Promise<Uint8Array> {
     return await readAll(handle.createReadStream(), quoted(file));
   } catch (error) {
     const code = error instanceof Error && "code" in error ? error.code : undefined;
-    const why = UNREADABLE[typeof code === "string" ? code : ""];
-    if (why === undefined) throw error;
+    if (typeof code !== "string") throw error;
+    const why = UNREADABLE[code] ?? `cannot be read: ${explainFileFault(error).what}`;
     throw usage(`${quoted(file)} ${why}`, HINT);
   }
 }

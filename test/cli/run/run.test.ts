@@ -127,7 +127,7 @@ describe("the exit code", () => {
       return OK;
     };
     const { code, stderr } = await world.run("run", FILE);
-    expect([code, stderr]).toEqual([1, "sandpy: the output is not complete: no space left\n"]);
+    expect([code, stderr]).toEqual([1, "sandpy: the output is not complete: the disk is full\n"]);
   });
 });
 

@@ -1,5 +1,6 @@
 import { appendFile } from "node:fs/promises";
 import { BridgeError } from "../../../core/errors.ts";
+import { explainFileFault } from "../../../core/file-faults.ts";
 import type { CliIo } from "../../context.ts";
 import type { JobInputs } from "../job-inputs.ts";
 import type { JobResult } from "../job-result.ts";
@@ -31,7 +32,7 @@ export class GithubStep {
     const file = this.#io.env["GITHUB_STEP_SUMMARY"];
     if (file === undefined || file === "") return;
     await appendFile(file, renderSummary(name, result)).catch((error: unknown) =>
-      this.#io.stderr.write(`sandpy: the summary could not be written: ${String(error)}\n`),
+      this.#io.stderr.write(`sandpy: the summary could not be written: ${explainFileFault(error).what}\n`),
     );
   }
 
