@@ -8,6 +8,8 @@ import { until } from "../helpers/until.ts";
 
 /** Requests that are with a server at once whose answers are large. */
 const AT_ONCE = 32;
+/** Bun (1.4.5) has so many for all of fetch. */
+const CONNECTIONS = 256;
 const LARGE = "x".repeat(300 * 1024);
 
 const answer = (id: unknown, result: object) => JSON.stringify({ jsonrpc: "2.0", id, result });
@@ -108,4 +110,32 @@ test("UPS-6: the connection of a request that was answered is closed where its s
   expect(answered).toEqual(["streamed", "silent", "ended"]);
   transport.kill();
   await transport.ended;
+});
+
+test("UPS-6: calls that are given up make room, however many of them their server leaves unanswered", async () => {
+  let asked = 0;
+  await using server = serveTool(() => {
+    asked += 1;
+    return new Promise(() => undefined);
+  });
+  await using other = serveTool((id) => Response.json({ jsonrpc: "2.0", id, result: {} }));
+  const transport = connect(server.url, []);
+  await transport.start();
+  const calls = Array.from({ length: CONNECTIONS }, (_, id) =>
+    transport
+      .send({ jsonrpc: "2.0", id, method: "tools/call", params: { name: "t", arguments: {} } })
+      .catch(() => undefined),
+  );
+  await until("as many calls as there are connections", () => asked === CONNECTIONS);
+  const answer = fetch(other.url, { method: "POST", body: "{}" });
+  for (let requestId = 0; requestId < CONNECTIONS; requestId++)
+    calls.push(
+      transport
+        .send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId } })
+        .catch(() => undefined),
+    );
+  const first = await Promise.race([answer, Bun.sleep(15_000)]); // half of what a notification has
+  expect(first?.status).toBe(202);
+  transport.kill();
+  await Promise.all([...calls, transport.ended]);
 });

@@ -26,14 +26,15 @@ import { createReconnector } from "./reconnector.ts";
 import { answerIn, isRefused, isSessionUnknown, withPatience } from "./refusals.ts";
 import { SessionRenewal } from "./renewal.ts";
 import { RequestFlow } from "./request-flow.ts";
-import type { Endpoint } from "./server-fetch.ts";
-import { mediaTypeOf } from "./server-fetch.ts";
+import { type Endpoint, mediaTypeOf } from "./server-fetch.ts";
 import { StandIns } from "./stand-ins.ts";
 
 /** Tells our `fetch` which request it carries; it goes no further. */
 const REQUEST_HEADER = "x-sandpy-request";
 /** A notification has nobody who waits for it. */
 const NOTIFICATION_MS = 30_000;
+/** A server hears that a call is given up before that loses its connection, unless it takes longer. */
+const CANCEL_MS = 1000;
 const GOODBYE_MS = 1000;
 /** Answers to a server's requests that it has not taken yet: one that asks without end would fill the memory. */
 const MAX_OPEN_ANSWERS = 500;
@@ -199,13 +200,15 @@ export class RemoteTransport implements Transport {
     const isAnswer = !("method" in message);
     if (isAnswer) this.#openAnswers += 1;
     const requestSignal = AbortSignal.timeout(NOTIFICATION_MS);
+    const cancelled = "method" in message && message.method === "notifications/cancelled" && message.params;
+    const giveUp = () => cancelled && this.#giveUp(JSON.stringify(cancelled["requestId"]));
+    const timer = cancelled && setTimeout(giveUp, CANCEL_MS); // such calls may have all connections that there are
     try {
       await this.#deliver(message, { ...options, requestSignal });
     } finally {
       if (isAnswer) this.#openAnswers -= 1;
-      if ("method" in message && message.method === "notifications/cancelled") {
-        this.#giveUp(JSON.stringify(message.params?.["requestId"]));
-      }
+      if (timer) clearTimeout(timer);
+      giveUp();
     }
   }
 
@@ -254,8 +257,7 @@ export class RemoteTransport implements Transport {
       onRequestStreamEnd: () => {
         clearTimeout(pending.closing);
         // Who looks after the end of the stream has no answer that it waits for.
-        if (options.onRequestStreamEnd !== undefined) options.onRequestStreamEnd();
-        else this.#refuseUnanswered(key);
+        (options.onRequestStreamEnd ?? (() => this.#refuseUnanswered(key)))();
       },
     });
     if (!this.hasPerRequestStream || pending.isStreamed) return;
