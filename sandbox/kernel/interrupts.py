@@ -33,7 +33,8 @@ class Interrupts:
         self.last = -1  # the newest cell that has begun
         self.early: int | None = None  # a cell that was interrupted before it began, or between its code and its end
         self.fired = 0  # how often the handler interrupted this cell
-        self.soften: Callable[[], bool] | None = None  # cancels the running task; False: raise instead
+        self.soften: Callable[[], bool] | None = None  # cancels the cell's task; False: raise instead
+        self.in_vain = False  # the cancellation may never be heard of: something else computes
         self.shields = 0
         self.pending = False
 
@@ -47,7 +48,7 @@ class Interrupts:
         interrupted already."""
         self.last = cell
         self.fired = fired
-        self.pending = False
+        self.pending = self.in_vain = False
         self.active = cell
         if self.early == cell:
             self.early = None
@@ -71,6 +72,7 @@ class Interrupts:
             self.pending = True
             return
         self.fired += 1
+        self.in_vain = False
         if self.soften is not None and self.soften():
             return
         raise KeyboardInterrupt
@@ -81,7 +83,7 @@ class Interrupts:
             self.early = cell
         for _ in range(ROUNDS):
             for _ in range(LOST_AFTER):
-                if self.fired >= nth or (self.active != cell and self.is_kept(cell)):
+                if (self.fired >= nth and not self.in_vain) or (self.active != cell and self.is_kept(cell)):
                     return
                 _sleep(MOMENT)
             # It came just before a system call that now waits, or while C code ignored it, or is blocked.

@@ -10,7 +10,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Coroutine
-    from typing import Any, Callable
+    from typing import Any
+
+    from .interrupts import Interrupts
 
 _read = os.read
 _write = os.write
@@ -63,8 +65,8 @@ class Loop:
         finally:
             self.idling = False
 
-    def run(self, coroutine: Coroutine[Any, Any, Any], on_start: Callable[[Callable[[], bool]], None]) -> Any:
-        """Runs one coroutine to its end; `on_start` gets the function that interrupts it softly."""
+    def run(self, coroutine: Coroutine[Any, Any, Any], interrupts: Interrupts) -> Any:
+        """Runs one coroutine to its end; meanwhile `interrupts` can interrupt it softly."""
         loop = self.ensure()
         interrupted = False
         cancelled: BaseException | None = None
@@ -80,17 +82,24 @@ class Loop:
 
         task = loop.create_task(follow())
 
+        def cancel() -> None:
+            interrupts.in_vain = False
+            task.cancel()
+
         def soften() -> bool:
-            """Cancels the task if the loop waits; user code that computes is interrupted by the exception."""
+            """Cancels the task, unless it computes: then the exception interrupts it. Another task is left alone that computes for
+            a moment; one that goes on gets the exception of the next signal."""
             nonlocal interrupted
-            if interrupted or aio.current_task(loop) is not None or not loop.is_running():
+            current = aio.current_task(loop)
+            if interrupted or current is task or not loop.is_running():
                 return False
             interrupted = True
-            loop.call_soon_threadsafe(task.cancel)
+            interrupts.in_vain = current is not None
+            loop.call_soon_threadsafe(cancel)
             return True
 
         task.add_done_callback(lambda _: loop.stop())
-        on_start(soften)
+        interrupts.soften = soften
         while not task.done():
             try:
                 loop.run_forever()

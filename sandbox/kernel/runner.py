@@ -209,7 +209,7 @@ class Runner:
             self.names.kept.before(source)
             if cell.is_async:
                 coroutine = cell.run_async(self.namespace)
-                value = self.loop.run(coroutine, lambda soften: setattr(interrupts, "soften", soften))
+                value = self.loop.run(coroutine, interrupts)
                 interrupts.soften = None
             else:
                 value = cell.run(self.namespace)

@@ -30,7 +30,7 @@ import { TimeLimit } from "./time-limit.ts";
 const QUEUE_LIMITS = { jobs: 64, bytes: 64 * 1024 * 1024 };
 const MAX_ID_STEP = 2 ** 20;
 const MEASURE_DEADLINE_MS = 1000;
-const SYNC_DEADLINE_MS = 4000;
+const SYNC_DEADLINE_MS = 3000;
 
 export interface SessionOptions {
   readonly kernels: KernelSource;

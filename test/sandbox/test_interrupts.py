@@ -105,6 +105,26 @@ class Interrupts(unittest.TestCase):
             "False",
         )
 
+    def test_leaves_background_work_alone_that_computes_for_a_moment(self) -> None:
+        self.sandbox.run(
+            "import asyncio, time\ncount = 0\nasync def work():\n    global count\n    while True:\n        time.sleep(0.02)\n"
+            "        count += 1\n        await asyncio.sleep(0)\n"
+            "task = asyncio.get_running_loop().create_task(work())\nawait asyncio.sleep(0)"
+        )
+        for _ in range(3):
+            outcome = self.stop(LOOPING + "await asyncio.sleep(60)")
+            self.assertEqual((outcome.status, outcome.error["ename"]), ("interrupted", "KeyboardInterrupt"))
+        self.assertEqual(self.sandbox.run("n = count\nwhile count == n: await asyncio.sleep(0)\ntask.done()").result, "False")
+
+    def test_lets_a_cell_tidy_up_that_was_cancelled_beside_background_work(self) -> None:
+        self.sandbox.run(
+            "import asyncio, time\nasync def work():\n    while True:\n        time.sleep(0.02)\n        await asyncio.sleep(0)\n"
+            "task = asyncio.get_running_loop().create_task(work())\nawait asyncio.sleep(0)"
+        )
+        code = LOOPING + "try:\n    await asyncio.sleep(60)\nfinally:\n    await asyncio.sleep(0.5)\n    print('tidy')"
+        outcome = self.stop(code)
+        self.assertEqual((outcome.status, outcome.stdout), ("interrupted", "tidy\n"))
+
     def test_can_be_caught_and_repeated(self) -> None:
         number = self.begin(
             "n = 0\nwhile n < 3:\n    try:\n        print('go')\n        while True: str()\n"
