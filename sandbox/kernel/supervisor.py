@@ -40,7 +40,7 @@ class Supervisor(Endings):
         self.host = Host(1)
         self.say = self.host.say
         self.spill = Spill(settings.get("output_bytes"), self.say)
-        self.outlets = Outlets(None if settings.get("whole_output") else self.spill.head_bytes, self.say)
+        self.outlets = Outlets(settings.get("whole_output") is True, self.spill.head_bytes, self.say)
         self.from_host = Lines(self.max_line)
         self.watcher = Watcher(self.warm_up)
         self.generation = 0
@@ -208,7 +208,7 @@ class Supervisor(Endings):
     def stream(self, text: Text, chunk: bytes, final: bool = False) -> None:
         """Takes output, of which the host gets its part."""
         self.spill.take(text.name, chunk)
-        self.outlets.put(text.name, text.decode(chunk, final))
+        self.outlets.take(text, chunk, final)
 
     # The kernel's life
 

@@ -26,6 +26,7 @@ import {
 } from "./protocol.ts";
 import { describeExit, startFailure } from "./sandbox-exit.ts";
 import { BUNDLE_HASH, renderPayload } from "./source.ts";
+import { StreamTexts } from "./stream-text.ts";
 import { WorkspaceFiles } from "./workspace-files.ts";
 
 /** How an execution ended on the wire: the kernel's word, or the news that it is gone. */
@@ -36,8 +37,16 @@ export type ExecutionEnd =
 
 /** What a kernel reports by itself. None may throw. */
 export interface KernelEvents {
-  /** `skipped` characters that came before the text were not sent. A promise holds back the sandbox until it settles. */
-  onStream(name: "stdout" | "stderr", text: string, skipped: number): void | Promise<void>;
+  /**
+   * `skipped` characters that came before the text were not sent. `bytes` are what was written where the text is not just
+   * that. A promise holds back the sandbox until it settles.
+   */
+  onStream(
+    name: "stdout" | "stderr",
+    text: string,
+    skipped: number,
+    bytes?: Uint8Array,
+  ): void | Promise<void>;
   /** The code showed an image; it may also be a forged one. */
   onDisplay(frame: DisplayFrame): void;
   /** The whole of a stream of the running execution is in a file of the sandbox. */
@@ -130,12 +139,14 @@ class FrameKernel implements Kernel {
   /** We read nothing of it, since what it said is not taken. */
   #isHeldBack = false;
   readonly #asks = new Asks();
+  readonly #texts: StreamTexts;
   #inputTaken: PromiseWithResolvers<boolean> | undefined;
   #gone: string | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(options: KernelOptions) {
     this.#options = options;
+    this.#texts = new StreamTexts((...output) => options.events.onStream(...output));
     this.#outbox = new Outbox({
       write: (line) => this.#send(line),
       onStuck: () => void this.#giveUp("it did not take an answer for a minute or longer"),
@@ -299,7 +310,7 @@ class FrameKernel implements Kernel {
         this.#hello.resolve(frame);
         return;
       case "stream":
-        return this.#options.events.onStream(frame.name, frame.data, frame.skipped);
+        return this.#texts.take(frame);
       case "spilled":
         this.#options.events.onSpilled(frame);
         return;
@@ -313,6 +324,7 @@ class FrameKernel implements Kernel {
         this.#measured(frame.memory_bytes ?? undefined);
         return;
       case "died": {
+        this.#texts.end();
         // A cell may have been on its way when the process died: it runs in the next one. A reset ends whatever was sent.
         const isDuringExecution =
           this.#execution !== undefined &&
@@ -336,6 +348,7 @@ class FrameKernel implements Kernel {
   }
 
   #settle(end: ExecutionEnd): void {
+    this.#texts.end();
     const execution = this.#execution;
     this.#execution = undefined;
     execution?.settle(end);

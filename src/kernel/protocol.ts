@@ -39,6 +39,9 @@ const MAX_HEAD_CHARS = 256;
 /** The longest `data` of a `display` frame: base64 of 4 MiB. */
 const MAX_IMAGE_CHARS = Math.ceil((4 * 1024 * 1024) / 3) * 4;
 
+/** The longest `bytes` of a `stream` frame: base64 of what a pipe holds, after the three bytes of a cut character. */
+const MAX_PIECE_CHARS = Math.ceil((64 * 1024 + 3) / 3) * 4;
+
 const id = z.int().nonnegative();
 const nullableInt = z.int().nullable();
 const nullableText = z.string().nullable();
@@ -55,6 +58,7 @@ const supervisorFrameSchema = z.discriminatedUnion("type", [
     type: z.literal("stream"),
     name: z.enum(["stdout", "stderr"]),
     data: z.string(),
+    bytes: z.string().min(4).max(MAX_PIECE_CHARS).refine(isBase64).optional(),
     skipped: z.int().nonnegative().default(0),
   }),
   z.object({
@@ -119,6 +123,7 @@ export type RpcFrame = Extract<ReadKernelFrame, { type: "rpc" }> & {
 };
 export type DisplayFrame = Extract<KernelFrame, { type: "display" }>;
 export type DiedFrame = Extract<SupervisorFrame, { type: "died" }>;
+export type StreamFrame = Extract<SupervisorFrame, { type: "stream" }>;
 export type SpilledFrame = Extract<SupervisorFrame, { type: "spilled" }>;
 
 export type IncomingLine = readonly ["s", SupervisorFrame] | readonly ["k", KernelFrame];

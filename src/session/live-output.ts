@@ -16,9 +16,9 @@ export class LiveOutput {
   }
 
   /** Resolves when the program may go on. After `release()`, what nobody takes in time is not shown. */
-  show(name: StreamName, text: string, skipped: number): void | Promise<void> {
+  show(name: StreamName, text: string, skipped: number, bytes?: Uint8Array): void | Promise<void> {
     if (this.#isReleased && this.#untaken > 0) return undefined;
-    const taken = this.#show?.(name, text, skipped);
+    const taken = this.#show?.(name, text, skipped, bytes);
     if (taken === undefined) return undefined;
     this.#untaken += 1;
     const settled = taken.finally(() => {

@@ -72,7 +72,13 @@ export interface ExecuteRequest {
   readonly onStart?: () => void;
   /**
    * Called with output as it arrives; must not throw and must bound what it keeps. A promise holds the program back
-   * until it settles, as a full pipe does. `skipped` characters that came before the text are not in it.
+   * until it settles, as a full pipe does. `skipped` characters that came before the text are not in it. `bytes` are what
+   * was written where the text is not just that.
    */
-  readonly onOutput?: (name: "stdout" | "stderr", text: string, skipped: number) => void | Promise<void>;
+  readonly onOutput?: (
+    name: "stdout" | "stderr",
+    text: string,
+    skipped: number,
+    bytes?: Uint8Array,
+  ) => void | Promise<void>;
 }

@@ -294,10 +294,10 @@ class PythonSession implements Session {
 
   #events(sandbox: SandboxReporter): KernelEvents {
     return {
-      onStream: (name, text, skipped) => {
+      onStream: (name, text, skipped, bytes) => {
         (this.#cell?.output ?? this.#late).append(name, text, skipped);
         this.#cell?.report.output(name, text);
-        return this.#cell?.live.show(name, text, skipped);
+        return this.#cell?.live.show(name, text, skipped, bytes);
       },
       onDisplay: (frame) => this.#cell?.images.add(frame),
       onSpilled: (frame) => this.#cell?.output.noteFile(frame),

@@ -114,6 +114,41 @@ describe("sandpy run", () => {
     expect(result.stdout.length).toBe(Array.from({ length: 200_000 }, (_, n) => `${n}\n`).join("").length);
   });
 
+  test("passes on every byte as it is, of each stream and of a child, also half a character", async () => {
+    const code = `import random, subprocess, sys
+def write(stream, seed):
+    left = memoryview(bytes(range(256)) * 1001 + b"\\xf0\\x9f")
+    sizes = random.Random(seed)
+    while left:
+        size = sizes.randint(1, 9000)
+        stream.write(left[:size])
+        stream.flush()
+        left = left[size:]
+write(sys.stderr.buffer, 1)
+write(sys.stdout.buffer, 2)
+print("é", flush=True)
+subprocess.run([sys.executable, "-c", "import sys; sys.stdout.buffer.write(bytes(range(256)) * 1001)"], check=True)`;
+    const child = Bun.spawn([BINARY, "run", home.write("bytes.py", code)], {
+      env: bridgeEnv(home.path, { MCP_BRIDGE_LOG_LEVEL: "ERROR" }),
+      cwd: home.path,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    const [stdout, stderr] = await Promise.all([child.stdout.bytes(), child.stderr.bytes()]);
+    const many = Buffer.alloc(
+      256 * 1001,
+      Uint8Array.from({ length: 256 }, (_, n) => n),
+    );
+    const uneven = Buffer.concat([many, Buffer.from([0xf0, 0x9f])]);
+    const hash = (bytes: Uint8Array) => new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
+    expect([await child.exited, hash(stdout), hash(stderr.subarray(0, uneven.length))]).toEqual([
+      0,
+      hash(Buffer.concat([uneven, Buffer.from("é\n"), many])),
+      hash(uneven),
+    ]);
+    // What may follow is a note of ours.
+    expect(withoutEngineNote(Buffer.from(stderr.subarray(uneven.length)).toString())).toBe("");
+  });
+
   test("calls the servers that it was given", async () => {
     home.defineServers({ everything: npmServer("everything") });
     const result = await runCode(

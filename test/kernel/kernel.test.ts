@@ -13,6 +13,10 @@ const SCRIPTED = join(import.meta.dir, "../fixtures/kernels/scripted.py");
 /** A supervisor that waits for a word of the host and says none. */
 const SILENT = "recv()";
 
+/** It says that Python died in the first execution. */
+const DIED =
+  'send("s", {"type": "died", "generation": 1, "execution": 1, "reason": "exit", "code": 1, "signal": None, "detail": None})';
+
 interface Started {
   readonly sandbox: Sandbox;
   readonly kernel: Kernel;
@@ -38,9 +42,9 @@ async function start(
   const ended = Promise.withResolvers<string>();
   const log = createMemoryLog();
   const handlers: KernelEvents = {
-    onStream: (name, text) => {
+    onStream: (name, text, skipped, bytes) => {
       events.push(`${name}: ${text}`);
-      return options.onStream?.(name, text, 0);
+      return options.onStream?.(name, text, skipped, bytes);
     },
     onDisplay: (frame) => events.push(`display ${frame.mime} ${frame.data}`),
     onSpilled: (frame) => events.push(`spilled ${frame.name} ${frame.path}`),
@@ -177,6 +181,45 @@ describe("a running kernel", () => {
       "rpc 5 servers",
       "died 1 signal",
     ]);
+  });
+
+  test.each<[string, readonly object[], string, readonly string[]]>([
+    ["what is no UTF-8", [{ bytes: "Yf9i" }], 'done(f["id"])', ["a\ufffdb 61ff62"]],
+    [
+      "a character in two pieces",
+      [{ bytes: "YeI=" }, { bytes: "gqw=" }],
+      'done(f["id"])',
+      ["a 61e2", "€ 82ac"],
+    ],
+    [
+      "half a character before text",
+      [{ bytes: "4oI=" }, { data: "é" }, { data: "b" }],
+      'done(f["id"])',
+      [" e282", "\ufffdé c3a9", "b"],
+    ],
+    [
+      "a byte order mark in two pieces",
+      [{ bytes: "77s=" }, { bytes: "v2E=" }],
+      'done(f["id"])',
+      [" efbb", "\ufeffa bf61"],
+    ],
+    ["half a character at the end", [{ bytes: "4g==" }], 'done(f["id"])', [" e2", "\ufffd "]],
+    ["half a character before a death", [{ bytes: "4g==" }], DIED, [" e2", "\ufffd "]],
+    ["half a character at the end of the sandbox", [{ bytes: "4g==" }], "sys.exit(3)", [" e2", "\ufffd "]],
+  ])("makes text and bytes of %s", async (_what, pieces, end, expected) => {
+    const says = pieces.map((piece) => {
+      const frame = { type: "stream", name: "stdout", data: "", ...piece };
+      return `send("s", json.loads(${JSON.stringify(JSON.stringify(frame))}))\n`;
+    });
+    const seen: string[] = [];
+    const onStream = (_name: string, text: string, _skipped: number, bytes?: Uint8Array) => {
+      seen.push(bytes === undefined ? text : `${text} ${Buffer.from(bytes).toString("hex")}`);
+    };
+    const { kernel } = await start(`hello()\n_, f = recv()\n${says.join("")}${end}\nrecv()`, 5000, {
+      onStream,
+    });
+    await kernel.execute(cell(1));
+    expect(seen).toEqual([...expected]);
   });
 
   test("waits for a cell that was on its way when the process died: the next one runs it", async () => {

@@ -53,13 +53,21 @@ class RpcFailure(Exception):
         self.record = {"kind": kind, "message": message, "server": server, "tool": tool}
 
 
+def written(frame: dict) -> bytes:
+    """Returns what a `stream` frame says was written."""
+    if "bytes" in frame:
+        return base64.b64decode(frame["bytes"], validate=True)
+    return frame["data"].encode()
+
+
 class Outcome:
     """What one cell did: its `done` frame, and the output before it."""
 
-    def __init__(self, frame: dict, stdout: str, stderr: str, images: list[tuple[str, bytes]]) -> None:
+    def __init__(self, frame: dict, streams: dict[str, bytes], images: list[tuple[str, bytes]]) -> None:
         self.frame = frame
-        self.stdout = stdout
-        self.stderr = stderr
+        self.streams = streams
+        self.stdout = streams["stdout"].decode("utf-8", "replace")
+        self.stderr = streams["stderr"].decode("utf-8", "replace")
         self.images = images
         self.status = frame["status"]
         self.result = frame["result"]
@@ -184,11 +192,10 @@ class Sandbox:
 
     def output_until(self, text: str, patience: float = PATIENCE) -> str:
         """Waits until output contains a text; returns all the output since the call."""
-        seen = ""
-        while text not in seen:
-            frame = self.until("stream", patience)
-            seen += frame["data"]
-        return seen
+        seen = b""
+        while text.encode() not in seen:
+            seen += written(self.until("stream", patience))
+        return seen.decode("utf-8", "replace")
 
     def start(self, code: str, **fields: Any) -> int:
         """Sends an `execute` frame; returns its id."""
@@ -203,11 +210,11 @@ class Sandbox:
         done = self.until("done", patience, id=number)
         streams = [frame for who, frame in self.frames[first:] if frame["type"] == "stream" and who == "s"]
         joined = {
-            name: "".join(frame["data"] for frame in streams if frame["name"] == name) for name in ("stdout", "stderr")
+            name: b"".join(written(frame) for frame in streams if frame["name"] == name) for name in ("stdout", "stderr")
         }
         shown = [frame for who, frame in self.frames[first:] if frame["type"] == "display" and frame["id"] == number]
         images = [(frame["mime"], base64.b64decode(frame["data"], validate=True)) for frame in shown]
-        return Outcome(done, joined["stdout"], joined["stderr"], images)
+        return Outcome(done, joined, images)
 
     def run(self, code: str, patience: float = PATIENCE, **fields: Any) -> Outcome:
         """Runs one cell to its end."""

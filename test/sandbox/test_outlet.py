@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
+import types
 import unittest
 
-from harness import Sandbox
+from harness import KERNEL, Sandbox, written
+
+package = types.ModuleType("_sandpy")
+package.__path__ = [str(KERNEL)]
+sys.modules.setdefault("_sandpy", package)
+
+Whole = importlib.import_module("_sandpy.outlet").Whole
 
 KEPT = 1000
 MUCH = "for i in range(60_000): print(i)"  # 350 KB
@@ -88,6 +97,44 @@ class Outlet(unittest.TestCase):
         self.sandbox.run("import threading\ndef f():\n    " + MUCH + "\n    print('late')\nthreading.Timer(0.1, f).start()")
         self.sandbox.output_until("late")
         self.check(self.joined(), ALL + "late\n")
+
+
+class WholeStream(unittest.TestCase):
+    def put(self, *pieces: bytes) -> list[dict]:
+        """Returns the frames of pieces that come one right after the other."""
+        frames: list[dict] = []
+        stream = Whole("stdout", frames.append)
+        for piece in pieces:
+            stream.put(piece)
+        stream.flush()
+        self.assertEqual(b"".join(map(written, frames)), b"".join(pieces))
+        return [{name: value for name, value in frame.items() if name not in ("type", "name")} for frame in frames]
+
+    def test_is_text_though_characters_are_cut_in_two(self) -> None:
+        text = "a\u20ac\U0001f600\ufeff\0" * 100
+        data = text.encode()
+        for size in (1, 2, 3, 7, 64):
+            with self.subTest(size=size):
+                frames = self.put(*(data[at : at + size] for at in range(0, len(data), size)))
+                self.assertEqual("".join(frame["data"] for frame in frames), text)
+                self.assertNotIn("", [frame["data"] for frame in frames])
+
+    def test_is_bytes_where_it_is_no_text(self) -> None:
+        rows: list[tuple[tuple[bytes, ...], list[dict]]] = [
+            ((b"a\xff",), [{"data": "", "bytes": "Yf8="}]),
+            ((b"a\xe2", b"b"), [{"data": "a"}, {"data": "", "bytes": "4mI="}]),
+            ((b"\xed\xa0\x80",), [{"data": "", "bytes": "7aCA"}]),
+            ((b"a\xe2\x82",), [{"data": "a"}, {"data": "", "bytes": "4oI="}]),
+            ((b"\xff\xe2", b"\x82\xac", b"c"), [{"data": "", "bytes": "/+I="}, {"data": "", "bytes": "gqw="}, {"data": "c"}]),
+        ]
+        for pieces, expected in rows:
+            with self.subTest(pieces=pieces):
+                self.assertEqual(self.put(*pieces), expected)
+
+    def test_is_every_byte_however_it_is_cut(self) -> None:
+        data = bytes(range(256)) * 9
+        for size in (1, 3, 251, 65_536):
+            self.put(*(data[at : at + size] for at in range(0, len(data), size)))
 
 
 if __name__ == "__main__":

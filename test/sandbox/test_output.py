@@ -72,11 +72,41 @@ class Output(unittest.TestCase):
         self.assertEqual(seen, [str(i) for i in range(50) for _ in range(2)])
 
     def test_replaces_invalid_utf8_and_joins_split_characters(self) -> None:
-        outcome = self.sandbox.run(
+        sandbox = Sandbox({"whole_output": False})
+        self.addCleanup(sandbox.close)
+        outcome = sandbox.run(
             "import os, time\nos.write(1, b'a\\xffb\\xe2\\x82')\nawait __import__('asyncio').sleep(0.05)\nos.write(1, b'\\xac|\\xe2')\nNone"
         )
         self.assertEqual(outcome.stdout, "a\ufffdb\u20ac|")
-        self.assertEqual(self.sandbox.run("print('next')").stdout, "\ufffdnext\n")
+        self.assertEqual(sandbox.run("print('next')").stdout, "\ufffdnext\n")
+
+    def test_passes_every_byte_on_as_it_is(self) -> None:
+        rows = {
+            "1": "import sys\nsys.stdout.buffer.write(bytes(range(256)) * 1000)\nNone",
+            "2": "import os\ndata = bytes(range(256)) * 1000\nwhile data: data = data[os.write(2, data[:1021]):]",
+            "of a child": "import subprocess, sys\n"
+            "code = 'import sys; sys.stdout.buffer.write(bytes(range(256)) * 1000)'\n"
+            "subprocess.run([sys.executable, '-c', code], check=True)",
+        }
+        for where, code in rows.items():
+            with self.subTest(where=where):
+                streams = self.sandbox.run(code).streams
+                self.assertEqual(streams["stderr" if where == "2" else "stdout"], bytes(range(256)) * 1000)
+
+    def test_passes_half_a_character_on_soon_and_at_the_end(self) -> None:
+        outcome = self.sandbox.run("import os\nos.write(1, b'\\xe2\\x82')\nNone")
+        self.assertEqual(outcome.streams["stdout"], b"\xe2\x82")
+        number = self.sandbox.start("import os\nos.write(1, b'\\xe2')\nwhile True: pass")
+        self.assertEqual(self.sandbox.until("stream")["bytes"], "4g==")
+        self.sandbox.interrupt(number)
+        self.sandbox.finish(number)
+        self.sandbox.start("import os\nos.write(1, b'\\xf0\\x9f')\nos._exit(3)")
+        self.assertEqual(self.sandbox.until("stream")["bytes"], "8J8=")
+        self.sandbox.until("died")
+
+    def test_sends_text_as_text(self) -> None:
+        self.sandbox.run("print('\u20ac\\0\U0001f600')")
+        self.assertNotIn("bytes", [frame for _, frame in self.sandbox.frames if frame["type"] == "stream"][0])
 
     def test_prints_lone_surrogates_as_replacement_characters(self) -> None:
         self.assertEqual(self.sandbox.run("print('a\\ud800b')").stdout, "a\ufffdb\n")

@@ -248,6 +248,25 @@ describe("a session", () => {
     expect([outcome.status, taken, most]).toEqual(["ok", 2000 * 1001, 1]);
   });
 
+  test.each([
+    ["as they are where all is wanted", true, Buffer.from("a\xff\xe2", "latin1").toString("hex")],
+    ["as text elsewhere", false, Buffer.from("a\ufffd").toString("hex")],
+  ])(
+    "passes bytes that are no UTF-8 on %s, and has them as text in its result",
+    async (_how, isWhole, shown) => {
+      const session = openSession({ kernels: createHostKernels(isWhole) });
+      const live: Uint8Array[] = [];
+      const request = { servers: [], timeoutMs: 30_000 };
+      const onOutput = (_name: string, text: string, _skipped: number, bytes?: Uint8Array) => {
+        live.push(bytes ?? Buffer.from(text));
+      };
+      const code = "import os\nos.write(1, b'a\\xff\\xe2')\nNone";
+      const outcome = await session.execute({ ...request, code, onOutput }, new AbortController().signal);
+      expect(Buffer.concat(live).toString("hex")).toBe(shown);
+      expect(outcome.stdout).toEqual({ text: isWhole ? "a\ufffd\ufffd" : "a\ufffd", dropped: 0 });
+    },
+  );
+
   test("stops a program whose output nobody takes", async () => {
     const session = openSession({ kernels: createHostKernels(true) });
     await run(session, "kept = 1");

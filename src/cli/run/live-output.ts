@@ -1,7 +1,7 @@
 import type { Writable } from "node:stream";
 
-/** More than this unsent, and the program waits for the reader, as it would at a full pipe. */
-const MAX_UNSENT_CHARS = 1024 * 1024;
+/** More characters or bytes than this unsent, and the program waits for the reader, as it would at a full pipe. */
+const MAX_UNSENT = 1024 * 1024;
 
 /** Passes a program's output on as it comes, to a reader that may be slow, or gone. */
 export class LiveOutput {
@@ -31,15 +31,15 @@ export class LiveOutput {
   }
 
   /** A promise, where there is one, holds the program back until the reader has caught up or is gone. */
-  write(text: string): void | Promise<void> {
-    if (this.#closed) return;
+  write(piece: string | Uint8Array): void | Promise<void> {
+    if (this.#closed || piece.length === 0) return;
     const taken = Promise.withResolvers<void>();
-    this.#unsent += text.length;
-    this.#stream.write(text, (error) => {
+    this.#unsent += piece.length;
+    this.#stream.write(piece, (error) => {
       this.#error ??= error ?? undefined; // the event can come later than this
-      this.#unsent -= text.length;
+      this.#unsent -= piece.length;
       taken.resolve();
     });
-    if (this.#unsent > MAX_UNSENT_CHARS) return Promise.race([taken.promise, this.#closing.promise]);
+    if (this.#unsent > MAX_UNSENT) return Promise.race([taken.promise, this.#closing.promise]);
   }
 }

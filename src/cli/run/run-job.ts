@@ -56,7 +56,10 @@ export async function runJob(options: JobOptions, { io, createBridge }: CliConte
       const stderr = new LiveOutput(io.stderr, () => undefined);
       const show: Pick<ExecuteRequest, "onOutput"> = options.json
         ? {}
-        : { onOutput: (name, text) => (name === "stdout" ? stdout : stderr).write(pass(name, text)) };
+        : {
+            onOutput: (name, text, _skipped, bytes) =>
+              (name === "stdout" ? stdout : stderr).write(github?.pass(name, text) ?? bytes ?? text),
+          };
       const outcome = await session.execute({ ...request, ...show }, stop.program);
       const taken = await takeBack(session, options.out, stop);
       const faultCode = stop.name === undefined ? taken.fault?.exitCode : exitCodeOfSignal(stop.name);

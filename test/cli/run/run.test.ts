@@ -346,6 +346,21 @@ describe("its output", () => {
     expect(await world.run("run", FILE)).toEqual({ code: 0, stdout: "out ü\n", stderr: "err\n" });
   });
 
+  test.each([
+    ["as the bytes that it is", {}, "aé"],
+    ["as text in a step of GitHub Actions", { GITHUB_ACTIONS: "true" }, "\\::a\ufffd\ufffd"],
+  ])("goes there %s", async (_how, env, expected) => {
+    const world = new CliWorld();
+    Object.assign(world.env, env);
+    world.execute = async ({ onOutput }) => {
+      await onOutput?.("stdout", "::a", 0, Buffer.from("a\xc3", "latin1"));
+      await onOutput?.("stdout", "\ufffd\ufffd", 0, Buffer.from("\xa9", "latin1"));
+      await onOutput?.("stdout", "", 0, new Uint8Array());
+      return OK;
+    };
+    expect(await world.run("run", FILE)).toMatchObject({ code: 0, stdout: expected });
+  });
+
   test("waits for a reader that is slow, and all of it arrives", async () => {
     const world = new CliWorld();
     world.stdout.pause();
