@@ -75,6 +75,7 @@ export async function readFrames(
         // Always awaiting would cost a turn of the event loop for each frame.
         const turn = length > LARGE_BYTES ? count(length) : undefined;
         if (turn !== undefined) await turn;
+        if (length > LARGE_BYTES) uncollected = collect(); // the pieces that it came in
         const parsed = parseLine(split.bytes);
         if ("line" in parsed) {
           uncollected += length > SHORT_BYTES ? parsed.cost : length;
